@@ -1,0 +1,12 @@
+//! An InnoDB-like storage engine with two clocks.
+//!
+//! The modules, in the order in which data flows:
+//!
+//! * [`runtime`] – time, tasks, CPU, latches, events, files, randomness: the only
+//!   place that knows whether the clock is real or virtual.
+//! * [`sysvar`] – MySQL's system variables, option files and flavors.
+//! * [`page`] – InnoDB's 16 KiB pages: header, trailer, checksum, index pages, records.
+
+pub mod page;
+pub mod runtime;
+pub mod sysvar;

@@ -1,0 +1,1 @@
+//! sysbench workloads, machine profiles, experiments and reports for innosim.

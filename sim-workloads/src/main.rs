@@ -1,0 +1,3 @@
+//! The `innosim` command.
+
+fn main() {}
