@@ -1,1 +1,47 @@
-//! Under construction.
+//! The runtime: time, tasks, CPU, latches, events, files, randomness.
+//!
+//! This is the only place that knows whether the clock is real or virtual. The
+//! engine above it is one piece of blocking code, and everything by which it could
+//! notice the world goes through here:
+//!
+//! | the engine wants        | real clock                    | virtual clock            |
+//! |-------------------------|-------------------------------|--------------------------|
+//! | [`now`], [`sleep`]      | the host's clock              | the simulation's         |
+//! | [`spawn`]               | an OS thread                  | a coroutine              |
+//! | [`charge`], [`settle`]  | nothing: the work takes time  | a debt that is paid      |
+//! | [`Mutex`], [`RwLock`], [`PageLatch`] | parking_lot      | spin, sleep, barging     |
+//! | [`Event`]               | a condition variable          | a list of waiters        |
+//!
+//! Which of the two it is, is one thread-local pointer ([`ambient`]).
+//!
+//! Rules for code under the virtual clock, each with a test: nothing suspends while
+//! it unwinds; no [`TaskCell`] is borrowed at a suspend; destructors do no I/O and
+//! wait for nothing.
+
+#![allow(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "this module is what those types and methods are replaced by"
+)]
+
+mod ambient;
+mod cell;
+mod event;
+mod latch_class;
+mod latches;
+pub mod profile;
+pub mod random;
+mod tasks;
+pub mod time;
+pub mod virtual_clock;
+mod wait_kind;
+
+pub use cell::{TaskCell, TaskRef};
+pub use event::{Event, SignalCount};
+pub use latch_class::{LatchClass, LatchClassFacts, LatchMode};
+pub use latches::{
+    Held, Mutex, MutexGuard, PageLatch, RawMutex, RawRwLock, RwLock, RwLockReadGuard,
+    RwLockUpgradableReadGuard, RwLockWriteGuard,
+};
+pub use tasks::{JoinHandle, charge, is_virtual, now, settle, sleep, spawn, stream, yield_now};
+pub use wait_kind::WaitKind;

@@ -1,0 +1,415 @@
+//! Latches of the engine: one type each, with a real and a virtual half.
+//!
+//! [`Mutex`] and [`RwLock`] are `lock_api`'s locks over raw locks of ours, which go
+//! to parking_lot's raw locks under the real clock and to the scheduler under the
+//! virtual one; guards come for free. An upgradable read of the `RwLock` is InnoDB's
+//! SX latch. [`PageLatch`] is the same raw rw-lock without guards: a page latch is
+//! released by whoever completes the page's I/O, not by whoever took it.
+//!
+//! `lock_api` 0.5 lets a raw lock keep state in its guard. Ours keeps the time of
+//! acquisition, so that a latch needs no word for it.
+
+use lock_api::{RawMutex as _, RawRwLock as _, RawRwLockUpgrade as _};
+
+use super::ambient;
+use super::latch_class::{LatchClass, LatchMode};
+use super::time::Time;
+use super::virtual_clock::{Simulation, VirtualLatch};
+use super::wait_kind::WaitKind;
+
+/// That a latch is held, and since when.
+#[derive(Debug)]
+pub struct Held {
+    since: Time,
+}
+
+// ---- mutex --------------------------------------------------------------------
+
+/// The raw lock behind [`Mutex`].
+#[derive(Debug)]
+pub struct RawMutex {
+    real: RealMutex,
+    class: LatchClass,
+    virtual_half: VirtualLatch,
+}
+
+struct RealMutex(parking_lot::RawMutex);
+
+impl std::fmt::Debug for RealMutex {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.is_locked() { "locked" } else { "free" })
+    }
+}
+
+impl RawMutex {
+    const fn new(class: LatchClass) -> Self {
+        RawMutex {
+            real: RealMutex(parking_lot::RawMutex::INIT),
+            class,
+            virtual_half: VirtualLatch::new(),
+        }
+    }
+}
+
+// SAFETY: under the real clock every call goes to parking_lot's raw mutex. Under the
+// virtual clock all tasks share one OS thread, and the virtual latch is given to one
+// task at a time. The clock does not change while a latch is held.
+unsafe impl lock_api::RawMutex for RawMutex {
+    const INIT: Self = RawMutex::new(LatchClass::Plain);
+    type Guard = Held;
+
+    #[inline]
+    fn lock(&self) -> Held {
+        let simulation = ambient::simulation();
+        if simulation.is_null() {
+            let _: lock_api::GuardSend = self.real.0.lock();
+            return Held { since: 0 };
+        }
+        // SAFETY: the current task calls, and no reference into the simulation is live.
+        let since = unsafe {
+            let (class, mode) = (self.class, LatchMode::X);
+            Simulation::latch(simulation, &self.virtual_half, class, mode, WaitKind::Latch)
+        };
+        Held { since }
+    }
+
+    #[inline]
+    fn try_lock(&self) -> Option<Held> {
+        let simulation = ambient::simulation();
+        if simulation.is_null() {
+            return self.real.0.try_lock().map(|_| Held { since: 0 });
+        }
+        // SAFETY: as in `lock`.
+        unsafe {
+            Simulation::try_latch(simulation, &self.virtual_half, self.class, LatchMode::X)
+                .map(|since| Held { since })
+        }
+    }
+
+    #[inline]
+    unsafe fn unlock(&self, held: Held) {
+        let simulation = ambient::simulation();
+        // SAFETY: the caller holds the mutex; otherwise as in `lock`.
+        unsafe {
+            if simulation.is_null() {
+                self.real.0.unlock(lock_api::GuardSend::new());
+            } else {
+                let (class, mode) = (self.class, LatchMode::X);
+                Simulation::unlatch(simulation, &self.virtual_half, class, mode, held.since);
+            }
+        }
+    }
+
+    fn is_locked(&self) -> bool {
+        if ambient::simulation().is_null() {
+            self.real.0.is_locked()
+        } else {
+            self.virtual_half.is_locked()
+        }
+    }
+}
+
+/// A mutex of a latch class.
+#[derive(Debug)]
+pub struct Mutex<T>(lock_api::Mutex<RawMutex, T>);
+
+/// An open [`Mutex`].
+pub type MutexGuard<'a, T> = lock_api::MutexGuard<'a, RawMutex, T>;
+
+impl<T> Mutex<T> {
+    /// A free mutex.
+    pub const fn new(class: LatchClass, value: T) -> Self {
+        Mutex(lock_api::Mutex::from_raw(RawMutex::new(class), value))
+    }
+
+    /// Waits until the mutex is free, and takes it.
+    #[inline]
+    pub fn lock(&self) -> MutexGuard<'_, T> {
+        self.0.lock()
+    }
+
+    /// Takes the mutex if it is free now.
+    #[inline]
+    pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        self.0.try_lock()
+    }
+
+    /// The value; nobody else can reach it.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.0.get_mut()
+    }
+
+    /// The value itself.
+    pub fn into_inner(self) -> T {
+        self.0.into_inner()
+    }
+}
+
+// ---- rw-lock ------------------------------------------------------------------
+
+/// The raw lock behind [`RwLock`] and [`PageLatch`].
+pub struct RawRwLock {
+    real: parking_lot::RawRwLock,
+    class: LatchClass,
+    virtual_half: VirtualLatch,
+}
+
+impl std::fmt::Debug for RawRwLock {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "RawRwLock({:?}, locked: {})",
+            self.class,
+            self.is_locked()
+        )
+    }
+}
+
+impl RawRwLock {
+    const fn new(class: LatchClass) -> Self {
+        RawRwLock {
+            real: parking_lot::RawRwLock::INIT,
+            class,
+            virtual_half: VirtualLatch::new(),
+        }
+    }
+
+    #[inline]
+    fn acquire(&self, mode: LatchMode, waiting_for: impl FnOnce() -> WaitKind) -> Held {
+        let simulation = ambient::simulation();
+        if simulation.is_null() {
+            match mode {
+                LatchMode::S => drop(self.real.lock_shared()),
+                LatchMode::SX => drop(self.real.lock_upgradable()),
+                LatchMode::X => drop(self.real.lock_exclusive()),
+            }
+            return Held { since: 0 };
+        }
+        // SAFETY: the current task calls, and no reference into the simulation is live.
+        let since = unsafe {
+            let half = &self.virtual_half;
+            Simulation::latch(simulation, half, self.class, mode, waiting_for())
+        };
+        Held { since }
+    }
+
+    #[inline]
+    fn try_acquire(&self, mode: LatchMode) -> Option<Held> {
+        let simulation = ambient::simulation();
+        if simulation.is_null() {
+            let taken = match mode {
+                LatchMode::S => self.real.try_lock_shared().is_some(),
+                LatchMode::SX => self.real.try_lock_upgradable().is_some(),
+                LatchMode::X => self.real.try_lock_exclusive().is_some(),
+            };
+            return taken.then_some(Held { since: 0 });
+        }
+        // SAFETY: as in `acquire`.
+        unsafe {
+            Simulation::try_latch(simulation, &self.virtual_half, self.class, mode)
+                .map(|since| Held { since })
+        }
+    }
+
+    /// # Safety
+    /// The latch is held in this mode.
+    #[inline]
+    unsafe fn release(&self, mode: LatchMode, held: Held) {
+        let simulation = ambient::simulation();
+        let token = lock_api::GuardSend::new();
+        // SAFETY: by the caller's promise; otherwise as in `acquire`.
+        unsafe {
+            if simulation.is_null() {
+                match mode {
+                    LatchMode::S => self.real.unlock_shared(token),
+                    LatchMode::SX => self.real.unlock_upgradable(token),
+                    LatchMode::X => self.real.unlock_exclusive(token),
+                }
+            } else {
+                let half = &self.virtual_half;
+                Simulation::unlatch(simulation, half, self.class, mode, held.since);
+            }
+        }
+    }
+}
+
+// SAFETY: as for `RawMutex`.
+unsafe impl lock_api::RawRwLock for RawRwLock {
+    const INIT: Self = RawRwLock::new(LatchClass::Plain);
+    type SharedGuard = Held;
+    type ExclusiveGuard = Held;
+
+    #[inline]
+    fn lock_shared(&self) -> Held {
+        self.acquire(LatchMode::S, || WaitKind::Latch)
+    }
+
+    #[inline]
+    fn try_lock_shared(&self) -> Option<Held> {
+        self.try_acquire(LatchMode::S)
+    }
+
+    #[inline]
+    unsafe fn unlock_shared(&self, held: Held) {
+        // SAFETY: by the caller's promise.
+        unsafe { self.release(LatchMode::S, held) }
+    }
+
+    #[inline]
+    fn lock_exclusive(&self) -> Held {
+        self.acquire(LatchMode::X, || WaitKind::Latch)
+    }
+
+    #[inline]
+    fn try_lock_exclusive(&self) -> Option<Held> {
+        self.try_acquire(LatchMode::X)
+    }
+
+    #[inline]
+    unsafe fn unlock_exclusive(&self, held: Held) {
+        // SAFETY: by the caller's promise.
+        unsafe { self.release(LatchMode::X, held) }
+    }
+
+    fn is_locked(&self) -> bool {
+        if ambient::simulation().is_null() {
+            self.real.is_locked()
+        } else {
+            self.virtual_half.is_locked()
+        }
+    }
+
+    fn is_locked_exclusive(&self) -> bool {
+        if ambient::simulation().is_null() {
+            self.real.is_locked_exclusive()
+        } else {
+            self.virtual_half.is_locked_exclusive()
+        }
+    }
+}
+
+// SAFETY: as for `RawMutex`; an upgrade keeps the acquisition and ends as X.
+unsafe impl lock_api::RawRwLockUpgrade for RawRwLock {
+    type UpgradableGuard = Held;
+
+    #[inline]
+    fn lock_upgradable(&self) -> Held {
+        self.acquire(LatchMode::SX, || WaitKind::Latch)
+    }
+
+    #[inline]
+    fn try_lock_upgradable(&self) -> Option<Held> {
+        self.try_acquire(LatchMode::SX)
+    }
+
+    #[inline]
+    unsafe fn unlock_upgradable(&self, held: Held) {
+        // SAFETY: by the caller's promise.
+        unsafe { self.release(LatchMode::SX, held) }
+    }
+
+    unsafe fn upgrade(&self, held: Held) -> Held {
+        let simulation = ambient::simulation();
+        // SAFETY: the caller holds the latch in SX; otherwise as in `acquire`.
+        unsafe {
+            if simulation.is_null() {
+                self.real.upgrade(lock_api::GuardSend::new());
+            } else {
+                Simulation::upgrade(simulation, &self.virtual_half, self.class);
+            }
+        }
+        held
+    }
+
+    unsafe fn try_upgrade(&self, held: Held) -> Result<Held, Held> {
+        // Nobody in the engine gives up an upgrade; waiting is always right.
+        // SAFETY: by the caller's promise.
+        Ok(unsafe { self.upgrade(held) })
+    }
+}
+
+/// A reader-writer latch of a class; an upgradable read is InnoDB's SX.
+#[derive(Debug)]
+pub struct RwLock<T>(lock_api::RwLock<RawRwLock, T>);
+
+/// An [`RwLock`] open for reading.
+pub type RwLockReadGuard<'a, T> = lock_api::RwLockReadGuard<'a, RawRwLock, T>;
+/// An [`RwLock`] open for reading, and closed to other writers.
+pub type RwLockUpgradableReadGuard<'a, T> = lock_api::RwLockUpgradableReadGuard<'a, RawRwLock, T>;
+/// An [`RwLock`] open for writing.
+pub type RwLockWriteGuard<'a, T> = lock_api::RwLockWriteGuard<'a, RawRwLock, T>;
+
+impl<T> RwLock<T> {
+    /// A free latch.
+    pub const fn new(class: LatchClass, value: T) -> Self {
+        RwLock(lock_api::RwLock::from_raw(RawRwLock::new(class), value))
+    }
+
+    /// Takes the latch in S.
+    #[inline]
+    pub fn read(&self) -> RwLockReadGuard<'_, T> {
+        self.0.read()
+    }
+
+    /// Takes the latch in SX.
+    #[inline]
+    pub fn upgradable_read(&self) -> RwLockUpgradableReadGuard<'_, T> {
+        self.0.upgradable_read()
+    }
+
+    /// Takes the latch in X.
+    #[inline]
+    pub fn write(&self) -> RwLockWriteGuard<'_, T> {
+        self.0.write()
+    }
+}
+
+// ---- page latch ---------------------------------------------------------------
+
+/// The latch of a page in the buffer pool: S, SX and X without guards.
+///
+/// The mini-transaction remembers what it holds; the I/O that completes releases
+/// what the reader or the flusher took.
+#[derive(Debug)]
+pub struct PageLatch(RawRwLock);
+
+impl PageLatch {
+    /// A free latch.
+    pub const fn new() -> Self {
+        PageLatch(RawRwLock::new(LatchClass::Page))
+    }
+
+    /// Takes the latch. If that needs waiting, `waiting_for` says what the wait is
+    /// for: a page that is being read, one that is being written, or just the latch.
+    #[inline]
+    pub fn lock(&self, mode: LatchMode, waiting_for: impl FnOnce() -> WaitKind) -> Held {
+        self.0.acquire(mode, waiting_for)
+    }
+
+    /// Takes the latch if that needs no waiting.
+    #[inline]
+    pub fn try_lock(&self, mode: LatchMode) -> Option<Held> {
+        self.0.try_acquire(mode)
+    }
+
+    /// Releases the latch.
+    ///
+    /// # Safety
+    /// The latch is held in this mode, and `held` is of that acquisition.
+    #[inline]
+    pub unsafe fn unlock(&self, mode: LatchMode, held: Held) {
+        // SAFETY: by the caller's promise.
+        unsafe { self.0.release(mode, held) }
+    }
+
+    /// Whether somebody holds the latch in any mode.
+    pub fn is_locked(&self) -> bool {
+        self.0.is_locked()
+    }
+}
+
+impl Default for PageLatch {
+    fn default() -> Self {
+        Self::new()
+    }
+}

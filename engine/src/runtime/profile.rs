@@ -1,0 +1,255 @@
+//! The CPU part of a machine profile: sockets, cores, SMT, frequency, what a
+//! wake-up, a spin or a cache line costs.
+//!
+//! A profile is data (a TOML file); every number in it names its source beside it.
+//! Here are the fields, their units and the ranges that are accepted.
+
+use serde::{Deserialize, Serialize};
+
+use super::time::{MICROSECOND, NANOSECOND, Time};
+
+/// A value of a profile that cannot be used.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{key} = {value} is not accepted: {accepted}")]
+pub struct ProfileError {
+    /// The key, with its table: `cpu.sockets`.
+    pub key: String,
+    /// The value found.
+    pub value: String,
+    /// The accepted range, in words.
+    pub accepted: String,
+}
+
+impl ProfileError {
+    pub(crate) fn new(key: &str, value: impl ToString, accepted: &str) -> Self {
+        ProfileError {
+            key: key.into(),
+            value: value.to_string(),
+            accepted: accepted.into(),
+        }
+    }
+}
+
+/// The processor of a machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CpuProfile {
+    /// Sockets, 1 to 8.
+    pub sockets: u32,
+    /// Cores a socket, 1 to 64.
+    pub cores_per_socket: u32,
+    /// Hardware threads a core, 1 or 2.
+    pub threads_per_core: u32,
+    /// Rate of each thread of a core when 1, 2, … of them are busy; the first is 1.
+    pub smt_rate: Vec<f64>,
+    /// Frequency by active cores of the machine: points (active cores, factor),
+    /// straight lines between them, constant outside. Factors are at most 1.
+    #[serde(default = "flat")]
+    pub turbo: Vec<(u32, f64)>,
+    /// Time slice while others wait for a CPU, µs.
+    pub time_slice_us: f64,
+    /// CPU to switch a hardware thread to another task, µs.
+    pub context_switch_us: f64,
+    /// From a wake-up to the woken task being ready to run, µs.
+    pub wake_latency_us: f64,
+    /// What a timed sleep takes beyond what was asked for, µs.
+    pub timer_slack_us: f64,
+    /// CPU of the waker, for each task it wakes, µs.
+    pub wake_call_us: f64,
+    /// CPU to go to sleep (reserve a wait cell, system call), µs.
+    pub sleep_call_us: f64,
+    /// A modified cache line from another core of the socket, ns.
+    pub line_same_socket_ns: f64,
+    /// A modified cache line from another socket, ns.
+    pub line_cross_socket_ns: f64,
+    /// One PAUSE instruction, ns.
+    pub pause_ns: f64,
+}
+
+fn flat() -> Vec<(u32, f64)> {
+    vec![(1, 1.0)]
+}
+
+impl CpuProfile {
+    /// A plain machine of one socket with `cores` cores, where nothing but the
+    /// charges themselves takes time: for closed-form tests.
+    pub fn uniform(cores: u32) -> Self {
+        CpuProfile {
+            sockets: 1,
+            cores_per_socket: cores,
+            threads_per_core: 1,
+            smt_rate: vec![1.0],
+            turbo: flat(),
+            time_slice_us: 3_000.0,
+            context_switch_us: 0.0,
+            wake_latency_us: 0.0,
+            timer_slack_us: 0.0,
+            wake_call_us: 0.0,
+            sleep_call_us: 0.0,
+            line_same_socket_ns: 0.0,
+            line_cross_socket_ns: 0.0,
+            pause_ns: 5.0,
+        }
+    }
+
+    /// Logical CPUs: what a server's derived defaults see.
+    pub fn logical_cpus(&self) -> u32 {
+        self.sockets * self.cores_per_socket * self.threads_per_core
+    }
+
+    /// Frequency factor with so many active cores.
+    pub fn speed(&self, active: usize) -> f64 {
+        let active = active.max(1) as f64;
+        let mut before = match self.turbo.first() {
+            Some(&first) => first,
+            None => return 1.0,
+        };
+        for &point in &self.turbo {
+            if active <= f64::from(point.0) {
+                let span = f64::from(point.0) - f64::from(before.0);
+                if span <= 0.0 {
+                    return point.1;
+                }
+                let share = (active - f64::from(before.0)) / span;
+                return before.1 + share * (point.1 - before.1);
+            }
+            before = point;
+        }
+        before.1
+    }
+
+    pub(crate) fn slice(&self) -> Time {
+        micros(self.time_slice_us)
+    }
+
+    /// Checks every field.
+    pub fn validate(&self) -> Result<(), ProfileError> {
+        let whole = [
+            ("cpu.sockets", self.sockets, 1, 8),
+            ("cpu.cores_per_socket", self.cores_per_socket, 1, 64),
+            ("cpu.threads_per_core", self.threads_per_core, 1, 2),
+        ];
+        for (key, value, low, high) in whole {
+            if !(low..=high).contains(&value) {
+                return Err(ProfileError::new(key, value, &format!("{low} to {high}")));
+            }
+        }
+        if self.smt_rate.len() != self.threads_per_core as usize
+            || self.smt_rate[0] != 1.0
+            || self.smt_rate.iter().any(|rate| !(0.1..=1.0).contains(rate))
+        {
+            return Err(ProfileError::new(
+                "cpu.smt_rate",
+                format!("{:?}", self.smt_rate),
+                "one rate for each thread of a core, 0.1 to 1, the first 1.0",
+            ));
+        }
+        let rising = self.turbo.windows(2).all(|pair| pair[0].0 < pair[1].0);
+        if self.turbo.is_empty()
+            || !rising
+            || self
+                .turbo
+                .iter()
+                .any(|(_, factor)| !(0.05..=1.0).contains(factor))
+        {
+            return Err(ProfileError::new(
+                "cpu.turbo",
+                format!("{:?}", self.turbo),
+                "points [active cores, factor] with rising core counts and factors 0.05 to 1",
+            ));
+        }
+        let times = [
+            ("cpu.time_slice_us", self.time_slice_us, 1.0, 1e6),
+            ("cpu.context_switch_us", self.context_switch_us, 0.0, 1e3),
+            ("cpu.wake_latency_us", self.wake_latency_us, 0.0, 1e4),
+            ("cpu.timer_slack_us", self.timer_slack_us, 0.0, 1e4),
+            ("cpu.wake_call_us", self.wake_call_us, 0.0, 1e3),
+            ("cpu.sleep_call_us", self.sleep_call_us, 0.0, 1e3),
+            (
+                "cpu.line_same_socket_ns",
+                self.line_same_socket_ns,
+                0.0,
+                1e5,
+            ),
+            (
+                "cpu.line_cross_socket_ns",
+                self.line_cross_socket_ns,
+                0.0,
+                1e5,
+            ),
+            ("cpu.pause_ns", self.pause_ns, 0.1, 1e4),
+        ];
+        for (key, value, low, high) in times {
+            if !(low..=high).contains(&value) {
+                return Err(ProfileError::new(key, value, &format!("{low} to {high}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The spin settings of the latches (InnoDB's `innodb_sync_spin_loops`,
+/// `innodb_spin_wait_delay`, `innodb_spin_wait_pause_multiplier`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SpinSettings {
+    /// Rounds before a waiter goes to sleep.
+    pub loops: u32,
+    /// A round waits a random number of delay units between 0 and this.
+    pub wait_delay: u32,
+    /// PAUSE instructions a delay unit.
+    pub pause_multiplier: u32,
+}
+
+impl Default for SpinSettings {
+    fn default() -> Self {
+        SpinSettings {
+            loops: 30,
+            wait_delay: 6,
+            pause_multiplier: 50,
+        }
+    }
+}
+
+/// Microseconds of a profile as a time.
+pub(crate) fn micros(value: f64) -> Time {
+    (value * MICROSECOND as f64).round() as Time
+}
+
+/// Nanoseconds of a profile as a time.
+pub(crate) fn nanos(value: f64) -> Time {
+    (value * NANOSECOND as f64).round() as Time
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frequency_is_interpolated_between_points() {
+        let profile = CpuProfile {
+            turbo: vec![(1, 1.0), (5, 0.8), (9, 0.6)],
+            ..CpuProfile::uniform(16)
+        };
+        assert_eq!(profile.speed(0), 1.0);
+        assert_eq!(profile.speed(1), 1.0);
+        assert!((profile.speed(3) - 0.9).abs() < 1e-12);
+        assert!((profile.speed(7) - 0.7).abs() < 1e-12);
+        assert_eq!(profile.speed(16), 0.6);
+    }
+
+    #[test]
+    fn errors_name_key_value_and_range() {
+        let profile = CpuProfile {
+            sockets: 9,
+            ..CpuProfile::uniform(1)
+        };
+        let error = profile.validate().unwrap_err();
+        assert_eq!(error.to_string(), "cpu.sockets = 9 is not accepted: 1 to 8");
+        let profile = CpuProfile {
+            pause_ns: f64::NAN,
+            ..CpuProfile::uniform(1)
+        };
+        assert!(profile.validate().is_err());
+        assert!(CpuProfile::uniform(64).validate().is_ok());
+    }
+}

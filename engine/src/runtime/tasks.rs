@@ -1,0 +1,157 @@
+//! Tasks: an OS thread under the real clock, a coroutine under the virtual one.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::ambient;
+use super::event::Event;
+use super::time::{NANOSECOND, NEVER, Time};
+use super::virtual_clock::Simulation;
+use super::wait_kind::WaitKind;
+
+/// A task that has been started.
+#[derive(Debug)]
+pub struct JoinHandle<T> {
+    shared: Arc<Shared<T>>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Shared<T> {
+    result: parking_lot::Mutex<Option<T>>,
+    ended: Event,
+}
+
+/// Starts a task. Its name appears in errors and dumps.
+///
+/// # Panics
+/// If the operating system cannot start a thread (real clock).
+pub fn spawn<T: Send + 'static>(
+    name: &str,
+    body: impl FnOnce() -> T + Send + 'static,
+) -> JoinHandle<T> {
+    let shared = Arc::new(Shared {
+        result: parking_lot::Mutex::new(None),
+        ended: Event::new(),
+    });
+    let inner = shared.clone();
+    let run = move || {
+        let value = body();
+        *inner.result.lock() = Some(value);
+        inner.ended.set();
+    };
+    let simulation = ambient::simulation();
+    let thread = if simulation.is_null() {
+        let builder = std::thread::Builder::new().name(name.into());
+        Some(
+            builder
+                .spawn(run)
+                .expect("the operating system starts a thread"),
+        )
+    } else {
+        // SAFETY: the current task calls; the borrow ends with the statement.
+        unsafe { (&mut *simulation).spawn_task(name, Box::new(run)) };
+        None
+    };
+    JoinHandle { shared, thread }
+}
+
+impl<T> JoinHandle<T> {
+    /// Waits for the end of the task and returns its result.
+    ///
+    /// # Panics
+    /// With the task's own panic, if it panicked.
+    pub fn join(self) -> T {
+        match self.thread {
+            Some(thread) => {
+                if let Err(payload) = thread.join() {
+                    std::panic::resume_unwind(payload);
+                }
+            }
+            None => {
+                let count = self.shared.ended.reset();
+                if self.shared.result.lock().is_none() {
+                    self.shared.ended.wait(count, NEVER, WaitKind::Other);
+                }
+            }
+        }
+        let result = self.shared.result.lock().take();
+        result.expect("a task that ended has left its result")
+    }
+}
+
+/// Whether the clock is virtual.
+#[inline]
+pub fn is_virtual() -> bool {
+    !ambient::simulation().is_null()
+}
+
+/// The time: since the start of the simulation, or of the host's monotonic clock.
+/// A task's unsettled debt counts.
+#[inline]
+pub fn now() -> Time {
+    let simulation = ambient::simulation();
+    if simulation.is_null() {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        (time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64) * NANOSECOND
+    } else {
+        // SAFETY: the current task calls.
+        unsafe { Simulation::task_time(simulation) }
+    }
+}
+
+/// Adds CPU work, in picoseconds at full speed, to the task's debt. Nothing under
+/// the real clock, where the work itself takes the time.
+#[inline]
+pub fn charge(work: Time) {
+    let simulation = ambient::simulation();
+    if !simulation.is_null() {
+        // SAFETY: the current task calls, and no reference into the simulation is live.
+        unsafe { Simulation::charge(simulation, work) };
+    }
+}
+
+/// Pays the task's debt of CPU: see `virtual_clock::charges`.
+#[inline]
+pub fn settle() {
+    let simulation = ambient::simulation();
+    if !simulation.is_null() {
+        // SAFETY: as in `charge`.
+        unsafe { Simulation::settle(simulation) };
+    }
+}
+
+/// Sleeps for so many picoseconds.
+pub fn sleep(length: Time, kind: WaitKind) {
+    let simulation = ambient::simulation();
+    if simulation.is_null() {
+        std::thread::sleep(Duration::from_nanos(length / NANOSECOND));
+    } else {
+        // SAFETY: as in `charge`.
+        unsafe { Simulation::sleep(simulation, length, kind) };
+    }
+}
+
+/// Lets other ready tasks run first.
+pub fn yield_now() {
+    let simulation = ambient::simulation();
+    if simulation.is_null() {
+        std::thread::yield_now();
+    } else {
+        // SAFETY: as in `charge`.
+        unsafe { Simulation::yield_now(simulation) };
+    }
+}
+
+/// The random stream `name` of the current simulation's seed; of seed 0 under the
+/// real clock.
+pub fn stream(name: &str) -> super::random::Stream {
+    let simulation = ambient::simulation();
+    let seed = if simulation.is_null() {
+        0
+    } else {
+        // SAFETY: the current simulation is alive.
+        unsafe { (*simulation).seed() }
+    };
+    super::random::Stream::new(seed, name)
+}

@@ -1,0 +1,311 @@
+//! The virtual machine: the engine's tasks as coroutines on modelled hardware.
+//!
+//! ```text
+//!            run()            one OS thread
+//!              |
+//!     +--------v---------+    earliest of:
+//!     |  what is next?   |<-- the agenda      (timers, wake-ups, polls of a latch)
+//!     +--------+---------+    the devices     (parts of disk requests)
+//!              |              the processor   (a charge ends, a slice ends)
+//!       time moves there
+//!              |
+//!     resume the task ------> runs engine code at one instant, adds to its debt
+//!              ^              of CPU, until it must settle the debt or wait:
+//!              |                 settle: the debt becomes a charge in flight
+//!              +-----------------wait:   its hardware thread goes to the next task
+//! ```
+//!
+//! Code between two suspends runs at one virtual instant. What it would have cost
+//! is added up as *debt* and paid before anybody could notice; the rules for that
+//! are in [`charges`]. Latches are in [`latch`], the hardware in [`processor`].
+//!
+//! **Aliasing.** Tasks and the run loop all reach the one [`Simulation`] through a
+//! raw pointer. Methods take `&mut self` and never suspend; whatever suspends is an
+//! associated function over the raw pointer that makes such borrows for a moment
+//! only. So no two references overlap although control moves between stacks.
+
+mod agenda;
+mod charges;
+mod event;
+mod latch;
+mod processor;
+mod scheduler;
+mod stack;
+mod statistics;
+mod task;
+mod tournament;
+
+use std::panic::{self, AssertUnwindSafe};
+
+pub(super) use event::VirtualEvent;
+pub(super) use latch::VirtualLatch;
+pub use scheduler::Stalled;
+pub use statistics::{LatchStatistics, SimulationStatistics};
+pub use task::TaskId;
+
+use self::agenda::Agenda;
+use self::latch::WaitQueues;
+use self::processor::Processor;
+use self::stack::StackPool;
+use self::task::{Task, Wakeup};
+use super::ambient::Entered;
+use super::profile::{CpuProfile, ProfileError, SpinSettings, micros, nanos};
+use super::random::{QuantileTable, Stream};
+use super::time::{NEVER, Time};
+
+/// When debts of CPU are settled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Settle {
+    /// Before anybody could notice: the rules of the design.
+    #[default]
+    Lazy,
+    /// At every acquire and release: slow, the oracle for the lazy rules.
+    Always,
+}
+
+/// What a simulation is made of.
+#[derive(Debug, Clone)]
+pub struct SimulationOptions {
+    /// The processor.
+    pub cpu: CpuProfile,
+    /// Spin settings of the latches.
+    pub spin: SpinSettings,
+    /// When debts are settled.
+    pub settle: Settle,
+    /// The seed of all random streams.
+    pub seed: u64,
+    /// Bytes of stack a task has.
+    pub stack_bytes: usize,
+}
+
+impl SimulationOptions {
+    /// A simulation of this processor with everything else at its default.
+    pub fn new(cpu: CpuProfile, seed: u64) -> Self {
+        SimulationOptions {
+            cpu,
+            spin: SpinSettings::default(),
+            settle: Settle::Lazy,
+            seed,
+            stack_bytes: stack::DEFAULT_STACK_BYTES,
+        }
+    }
+}
+
+/// Times of the profile, ready for use.
+struct Timing {
+    context_switch: Time,
+    wake_latency: Time,
+    timer_slack: Time,
+    wake_call: Time,
+    sleep_call: Time,
+    line_same_socket: Time,
+    line_cross_socket: Time,
+    /// The longest spin round, and the check that each round makes.
+    round_max: Time,
+    round_check: Time,
+    spin_loops: u32,
+    sockets: u64,
+}
+
+/// A deterministic virtual machine; see the module's opening.
+pub struct Simulation {
+    now: Time,
+    sequence: u64,
+    agenda: Agenda<Wakeup>,
+    processor: Processor,
+    #[expect(
+        clippy::vec_box,
+        reason = "tasks are reached by pointer while the table grows"
+    )]
+    tasks: Vec<Box<Task>>,
+    free_tasks: Vec<u32>,
+    current: *mut Task,
+    current_id: u32,
+    /// The task that `run` was called for, and whether it has ended.
+    main_task: u32,
+    main_ended: bool,
+    cut_at: Time,
+    /// Set while suspended tasks are unwound: nothing may suspend any more.
+    cut: bool,
+    queues: WaitQueues,
+    timing: Timing,
+    settle: Settle,
+    stacks: StackPool,
+    seed: u64,
+    spin_stream: Stream,
+    normal: QuantileTable,
+    /// Open borrows of `TaskCell`s and regions that must not suspend.
+    pub(super) open_borrows: i32,
+    statistics: SimulationStatistics,
+    draws: Option<Vec<Draw>>,
+}
+
+/// One random number drawn: when, from which stream, and what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Draw {
+    /// The virtual time of the draw.
+    pub at: Time,
+    /// The stream's number, a hash of its name.
+    pub stream: u64,
+    /// The value drawn.
+    pub value: u64,
+}
+
+/// How a run of the simulation ended.
+#[derive(Debug)]
+pub enum Outcome<T> {
+    /// The main task returned.
+    Finished(T),
+    /// The power was cut at the instant asked for; no task is left.
+    PowerCut,
+}
+
+impl<T> Outcome<T> {
+    /// The main task's result.
+    ///
+    /// # Panics
+    /// If the power was cut.
+    pub fn unwrap(self) -> T {
+        match self {
+            Outcome::Finished(value) => value,
+            Outcome::PowerCut => panic!("the power was cut before the main task ended"),
+        }
+    }
+}
+
+impl Simulation {
+    /// A machine that is switched on at time 0 with nothing running.
+    pub fn new(options: &SimulationOptions) -> Result<Box<Self>, ProfileError> {
+        options.cpu.validate()?;
+        let cpu = &options.cpu;
+        let spin = options.spin;
+        let pause = nanos(cpu.pause_ns);
+        let timing = Timing {
+            context_switch: micros(cpu.context_switch_us),
+            wake_latency: micros(cpu.wake_latency_us),
+            timer_slack: micros(cpu.timer_slack_us),
+            wake_call: micros(cpu.wake_call_us),
+            sleep_call: micros(cpu.sleep_call_us),
+            line_same_socket: nanos(cpu.line_same_socket_ns),
+            line_cross_socket: nanos(cpu.line_cross_socket_ns),
+            round_max: pause * u64::from(spin.wait_delay) * u64::from(spin.pause_multiplier),
+            round_check: pause,
+            spin_loops: spin.loops,
+            sockets: u64::from(cpu.sockets),
+        };
+        Ok(Box::new(Simulation {
+            now: 0,
+            sequence: 0,
+            agenda: Agenda::new(),
+            processor: Processor::new(cpu),
+            tasks: Vec::new(),
+            free_tasks: Vec::new(),
+            current: std::ptr::null_mut(),
+            current_id: processor::NO_TASK,
+            main_task: processor::NO_TASK,
+            main_ended: false,
+            cut_at: NEVER,
+            cut: false,
+            queues: WaitQueues::new(),
+            timing,
+            settle: options.settle,
+            stacks: StackPool::new(options.stack_bytes),
+            seed: options.seed,
+            spin_stream: Stream::new(options.seed, "latch spin"),
+            normal: QuantileTable::normal(),
+            open_borrows: 0,
+            statistics: SimulationStatistics::new(),
+            draws: None,
+        }))
+    }
+
+    /// Runs `main` as a task until it returns. Tasks that it leaves behind are
+    /// unwound.
+    ///
+    /// # Errors
+    /// [`Stalled`] if every task waits for something that cannot happen.
+    ///
+    /// # Panics
+    /// With the panic of a task that panicked.
+    pub fn run<T: 'static>(&mut self, main: impl FnOnce() -> T + 'static) -> Result<T, Stalled> {
+        self.run_until(NEVER, main).map(Outcome::unwrap)
+    }
+
+    /// Runs `main` as a task until it returns or the power is cut at `cut_at`,
+    /// whichever comes first. At a cut all tasks are unwound where they stand.
+    pub fn run_until<T: 'static>(
+        &mut self,
+        cut_at: Time,
+        main: impl FnOnce() -> T + 'static,
+    ) -> Result<Outcome<T>, Stalled> {
+        let simulation: *mut Simulation = self;
+        let _entered = Entered::new(simulation);
+        let result = std::rc::Rc::new(std::cell::Cell::new(None));
+        let slot = result.clone();
+        self.cut_at = cut_at;
+        self.main_ended = false;
+        self.main_task = self.spawn_task("main", Box::new(move || slot.set(Some(main()))));
+        // SAFETY: `simulation` is this exclusively borrowed value; `self` is not
+        // used again before the loop has returned.
+        let body = AssertUnwindSafe(|| unsafe { Simulation::run_loop(simulation) });
+        let ended = panic::catch_unwind(body);
+        // SAFETY: the loop has returned, so no task is running.
+        unsafe { Simulation::unwind_tasks(simulation) };
+        match ended {
+            Err(payload) => panic::resume_unwind(payload),
+            Ok(Err(stalled)) => Err(stalled),
+            Ok(Ok(())) => Ok(match result.take() {
+                Some(value) => Outcome::Finished(value),
+                None => Outcome::PowerCut,
+            }),
+        }
+    }
+
+    /// The virtual time.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// The seed of the run.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// What has been counted so far.
+    pub fn statistics(&self) -> &SimulationStatistics {
+        &self.statistics
+    }
+
+    /// Keeps every random number from here on, to compare two runs.
+    pub fn record_draws(&mut self) {
+        self.draws = Some(Vec::new());
+    }
+
+    /// The random numbers recorded so far.
+    pub fn take_draws(&mut self) -> Vec<Draw> {
+        self.draws.take().unwrap_or_default()
+    }
+
+    /// # Safety
+    /// `simulation` is the current simulation, and no reference to its draw log lives.
+    pub(super) unsafe fn log_draw(simulation: *mut Simulation, stream: u64, value: u64) {
+        // SAFETY: by the caller's promise; only these two fields are touched.
+        unsafe {
+            if let Some(draws) = &mut (*simulation).draws {
+                let at = (*simulation).now;
+                draws.push(Draw { at, stream, value });
+            }
+        }
+    }
+}
+
+/// The first place where two draw logs part, as a sentence; `None` if they agree.
+pub fn first_difference(left: &[Draw], right: &[Draw]) -> Option<String> {
+    for (index, (a, b)) in left.iter().zip(right).enumerate() {
+        if a != b {
+            return Some(format!("draw {index}: {a:?} against {b:?}"));
+        }
+    }
+    (left.len() != right.len())
+        .then(|| format!("{} draws against {}, equal so far", left.len(), right.len()))
+}

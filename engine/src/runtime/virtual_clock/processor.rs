@@ -1,0 +1,493 @@
+//! The processor: sockets, cores, hardware threads, and the run queue.
+//!
+//! ```text
+//!  run queue  [t7 t3 t9]                     one FIFO queue for the machine
+//!                 |
+//!   socket 0      v            socket 1
+//!   core 0  thread 0: t1 ####....     a charge in flight: work left, rate, since
+//!           thread 1: t4 ##......     both threads busy: each runs at the SMT rate
+//!   core 1  thread 2: t2 ####....     sibling idle: full rate
+//!           thread 3: -
+//! ```
+//!
+//! **Work and time.** A charge is an amount of *work*: picoseconds on a core that
+//! has no busy sibling and runs at the highest frequency. How long it takes
+//! changes while it runs. Two things change it:
+//!
+//! * A sibling thread of the core starts or stops. The charge in flight is
+//!   re-timed: the work done so far is subtracted, and the rest goes on at the
+//!   new rate.
+//! * The number of active cores changes, and with it the frequency of all. That
+//!   would re-time every charge at every idle/busy change of any core. Instead the
+//!   processor keeps a *work clock* that advances by the current speed, and all
+//!   completions are keyed by the work clock: a change of frequency only changes
+//!   how the work clock maps to time.
+//!
+//! **Slices.** A hardware thread gives way when its task has run for a whole time
+//! slice and others wait, also in the middle of a charge and inside a latch: a
+//! holder that was cut off is what makes over-subscribed servers collapse. All
+//! slices have one length, so the thread whose slice began first is the first to
+//! end: a list in that order is all the bookkeeping.
+//!
+//! Left out: one run queue per CPU with its balancing, priorities, and CFS's
+//! vruntime. A machine-wide FIFO queue with slices is their fair limit.
+
+use std::collections::VecDeque;
+
+use super::tournament::Tournament;
+use crate::runtime::profile::CpuProfile;
+use crate::runtime::time::{NEVER, Time};
+
+/// Work in units of 1/256 picosecond at full speed.
+pub(super) type Work = u64;
+
+/// Units of [`Work`] a picosecond, and the full speed of the work clock.
+pub(super) const FULL_SPEED: u64 = 256;
+/// The unit of the SMT stretch: 1024 means "no slower".
+const STRETCH_ONE: u64 = 1024;
+
+pub(super) const NO_TASK: u32 = u32::MAX;
+const NO_THREAD: u16 = u16::MAX;
+
+#[derive(Clone)]
+struct HardwareThread {
+    task: u32,
+    core: u16,
+    /// The charge in flight: work left at `since` on the work clock.
+    work_left: Work,
+    since: u64,
+    /// When the running task's slice began, and its neighbours in that order.
+    slice_start: Time,
+    previous: u16,
+    next: u16,
+}
+
+pub(super) struct Processor {
+    threads: Vec<HardwareThread>,
+    smt: usize,
+    threads_per_socket: usize,
+    /// Busy hardware threads of each core.
+    core_busy: Vec<u8>,
+    active_cores: usize,
+    /// Time a unit of work takes, in 1024ths, by busy threads of the core.
+    stretch: Vec<u64>,
+    /// Speed of the work clock in 256ths, by active cores.
+    speed_by_active: Vec<u64>,
+    speed: u64,
+    epoch_time: Time,
+    epoch_work: u64,
+    completions: Tournament,
+    /// Per socket, a bit for each idle hardware thread, and for the first thread
+    /// of each wholly idle core.
+    idle_threads: Vec<u128>,
+    idle_cores: Vec<u128>,
+    slice: Time,
+    slice_head: u16,
+    slice_tail: u16,
+    run_queue: VecDeque<u32>,
+}
+
+impl Processor {
+    pub(super) fn new(profile: &CpuProfile) -> Self {
+        let smt = profile.threads_per_core as usize;
+        let cores = (profile.sockets * profile.cores_per_socket) as usize;
+        let threads_per_socket = profile.cores_per_socket as usize * smt;
+        let count = cores * smt;
+        let stretch = (0..=smt)
+            .map(|busy| match busy {
+                0 => STRETCH_ONE,
+                _ => (STRETCH_ONE as f64 / profile.smt_rate[busy - 1]).round() as u64,
+            })
+            .collect();
+        let speed_by_active = (0..=cores)
+            .map(|active| ((FULL_SPEED as f64 * profile.speed(active)).round() as u64).max(1))
+            .collect::<Vec<_>>();
+        let all_threads = mask(threads_per_socket);
+        let first_threads = (0..threads_per_socket)
+            .step_by(smt)
+            .fold(0u128, |bits, thread| bits | 1 << thread);
+        let sockets = profile.sockets as usize;
+        Processor {
+            threads: (0..count)
+                .map(|thread| HardwareThread {
+                    task: NO_TASK,
+                    core: (thread / smt) as u16,
+                    work_left: 0,
+                    since: 0,
+                    slice_start: 0,
+                    previous: NO_THREAD,
+                    next: NO_THREAD,
+                })
+                .collect(),
+            smt,
+            threads_per_socket,
+            core_busy: vec![0; cores],
+            active_cores: 0,
+            stretch,
+            speed: speed_by_active[0],
+            speed_by_active,
+            epoch_time: 0,
+            epoch_work: 0,
+            completions: Tournament::new(count),
+            idle_threads: vec![all_threads; sockets],
+            idle_cores: vec![first_threads; sockets],
+            slice: profile.slice(),
+            slice_head: NO_THREAD,
+            slice_tail: NO_THREAD,
+            run_queue: VecDeque::with_capacity(1024),
+        }
+    }
+
+    // ---- the work clock -------------------------------------------------------
+
+    #[inline]
+    fn work_clock(&self, now: Time) -> u64 {
+        self.epoch_work + (now - self.epoch_time) * self.speed
+    }
+
+    #[inline]
+    fn time_of(&self, work: u64) -> Time {
+        self.epoch_time + (work - self.epoch_work).div_ceil(self.speed)
+    }
+
+    fn set_active_cores(&mut self, now: Time, active: usize) {
+        self.active_cores = active;
+        let speed = self.speed_by_active[active];
+        if speed != self.speed {
+            self.epoch_work = self.work_clock(now);
+            self.epoch_time = now;
+            self.speed = speed;
+        }
+    }
+
+    // ---- charges --------------------------------------------------------------
+
+    /// The earliest completion of a charge in flight, and its hardware thread.
+    #[inline]
+    pub(super) fn next_completion(&self) -> (Time, usize) {
+        let thread = self.completions.winner();
+        let key = self.completions.key(thread);
+        if key == u64::MAX {
+            (NEVER, thread)
+        } else {
+            (self.time_of(key), thread)
+        }
+    }
+
+    /// Starts a charge on a hardware thread that has none in flight.
+    #[inline]
+    pub(super) fn start(&mut self, now: Time, thread: usize, work: Work) {
+        let clock = self.work_clock(now);
+        let slot = &mut self.threads[thread];
+        slot.work_left = work;
+        slot.since = clock;
+        let stretch = self.stretch[self.core_busy[slot.core as usize] as usize];
+        self.completions
+            .set(thread, clock + work * stretch / STRETCH_ONE);
+    }
+
+    /// Stops the charge in flight; returns the work that is left of it.
+    pub(super) fn stop(&mut self, now: Time, thread: usize) -> Work {
+        let left = self.left(now, thread);
+        self.completions.set(thread, u64::MAX);
+        left
+    }
+
+    /// Makes the charge in flight end now, whatever was left of it.
+    pub(super) fn finish_now(&mut self, now: Time, thread: usize) {
+        self.start(now, thread, 0);
+    }
+
+    fn left(&self, now: Time, thread: usize) -> Work {
+        let slot = &self.threads[thread];
+        let stretch = self.stretch[self.core_busy[slot.core as usize] as usize];
+        let done = (self.work_clock(now) - slot.since) * STRETCH_ONE / stretch;
+        slot.work_left.saturating_sub(done)
+    }
+
+    // ---- who runs where -------------------------------------------------------
+
+    #[inline]
+    pub(super) fn task_on(&self, thread: usize) -> u32 {
+        self.threads[thread].task
+    }
+
+    #[inline]
+    pub(super) fn socket_of(&self, thread: usize) -> usize {
+        thread / self.threads_per_socket
+    }
+
+    #[inline]
+    pub(super) fn same_core(&self, left: usize, right: usize) -> bool {
+        self.threads[left].core == self.threads[right].core
+    }
+
+    /// An idle hardware thread for a task that ran on `last`: where its cache is
+    /// warm, then a wholly idle core, then an idle sibling, its socket first.
+    pub(super) fn choose_idle(&self, last: Option<usize>) -> Option<usize> {
+        let home = match last {
+            Some(thread) => self.socket_of(thread),
+            None => self.emptiest_socket(),
+        };
+        if let Some(thread) = last {
+            let first = (thread % self.threads_per_socket) / self.smt * self.smt;
+            if self.idle_cores[home] & (1 << first) != 0 {
+                return Some(thread);
+            }
+        }
+        for idle in [&self.idle_cores, &self.idle_threads] {
+            if let Some(thread) = last
+                && std::ptr::eq(idle, &self.idle_threads)
+                && idle[home] & (1 << (thread % self.threads_per_socket)) != 0
+            {
+                return Some(thread);
+            }
+            for step in 0..idle.len() {
+                let socket = (home + step) % idle.len();
+                if idle[socket] != 0 {
+                    let bit = idle[socket].trailing_zeros() as usize;
+                    return Some(socket * self.threads_per_socket + bit);
+                }
+            }
+        }
+        None
+    }
+
+    fn emptiest_socket(&self) -> usize {
+        let idle = |socket: usize| self.idle_threads[socket].count_ones();
+        (0..self.idle_threads.len())
+            .max_by_key(|&socket| (idle(socket), usize::MAX - socket))
+            .unwrap_or(0)
+    }
+
+    /// Puts a task on an idle hardware thread. Its sibling's charge is re-timed.
+    pub(super) fn occupy(&mut self, now: Time, thread: usize, task: u32) {
+        debug_assert_eq!(self.threads[thread].task, NO_TASK);
+        let core = self.threads[thread].core as usize;
+        let busy = self.core_busy[core];
+        self.retime_siblings(now, thread, busy + 1);
+        if busy == 0 {
+            self.set_active_cores(now, self.active_cores + 1);
+        }
+        let (socket, bit) = (self.socket_of(thread), thread % self.threads_per_socket);
+        self.idle_threads[socket] &= !(1 << bit);
+        self.idle_cores[socket] &= !(1 << (bit / self.smt * self.smt));
+        self.assign(now, thread, task);
+    }
+
+    /// Leaves a hardware thread idle. Its sibling's charge is re-timed.
+    pub(super) fn vacate(&mut self, now: Time, thread: usize) {
+        self.unlink_slice(thread);
+        self.completions.set(thread, u64::MAX);
+        let core = self.threads[thread].core as usize;
+        self.threads[thread].task = NO_TASK;
+        let busy = self.core_busy[core] - 1;
+        self.retime_siblings(now, thread, busy);
+        let (socket, bit) = (self.socket_of(thread), thread % self.threads_per_socket);
+        self.idle_threads[socket] |= 1 << bit;
+        if busy == 0 {
+            self.idle_cores[socket] |= 1 << (bit / self.smt * self.smt);
+            self.set_active_cores(now, self.active_cores - 1);
+        }
+    }
+
+    /// Replaces the task of a busy hardware thread: core and rates stay as they
+    /// are, a new slice begins.
+    pub(super) fn replace(&mut self, now: Time, thread: usize, task: u32) {
+        self.unlink_slice(thread);
+        self.assign(now, thread, task);
+    }
+
+    fn assign(&mut self, now: Time, thread: usize, task: u32) {
+        let slot = &mut self.threads[thread];
+        slot.task = task;
+        slot.slice_start = now;
+        self.link_slice(thread);
+    }
+
+    fn retime_siblings(&mut self, now: Time, thread: usize, busy: u8) {
+        let core = self.threads[thread].core as usize;
+        let first = core * self.smt;
+        for sibling in first..first + self.smt {
+            if sibling == thread || self.completions.key(sibling) == u64::MAX {
+                continue;
+            }
+            let left = self.left(now, sibling);
+            let clock = self.work_clock(now);
+            self.threads[sibling].work_left = left;
+            self.threads[sibling].since = clock;
+            let stretch = self.stretch[busy as usize];
+            self.completions
+                .set(sibling, clock + left * stretch / STRETCH_ONE);
+        }
+        self.core_busy[core] = busy;
+    }
+
+    // ---- run queue and slices -------------------------------------------------
+
+    pub(super) fn enqueue(&mut self, task: u32) {
+        self.run_queue.push_back(task);
+    }
+
+    pub(super) fn dequeue(&mut self) -> Option<u32> {
+        self.run_queue.pop_front()
+    }
+
+    /// When the next running task must give way; [`NEVER`] while nobody waits.
+    /// A slice that ended while nobody waited ends as soon as somebody does.
+    #[inline]
+    pub(super) fn next_slice_end(&self) -> Time {
+        if self.run_queue.is_empty() || self.slice_head == NO_THREAD {
+            NEVER
+        } else {
+            self.threads[self.slice_head as usize]
+                .slice_start
+                .saturating_add(self.slice)
+        }
+    }
+
+    /// The hardware thread of [`Processor::next_slice_end`].
+    pub(super) fn oldest_slice(&self) -> usize {
+        self.slice_head as usize
+    }
+
+    fn link_slice(&mut self, thread: usize) {
+        let tail = self.slice_tail;
+        self.threads[thread].previous = tail;
+        self.threads[thread].next = NO_THREAD;
+        match tail {
+            NO_THREAD => self.slice_head = thread as u16,
+            _ => self.threads[tail as usize].next = thread as u16,
+        }
+        self.slice_tail = thread as u16;
+    }
+
+    fn unlink_slice(&mut self, thread: usize) {
+        let (previous, next) = (self.threads[thread].previous, self.threads[thread].next);
+        match previous {
+            NO_THREAD => self.slice_head = next,
+            _ => self.threads[previous as usize].next = next,
+        }
+        match next {
+            NO_THREAD => self.slice_tail = previous,
+            _ => self.threads[next as usize].previous = previous,
+        }
+    }
+
+    /// Forgets all tasks: the machine lost power.
+    pub(super) fn reset(&mut self, now: Time) {
+        for thread in 0..self.threads.len() {
+            if self.threads[thread].task != NO_TASK {
+                self.vacate(now, thread);
+            }
+        }
+        self.run_queue.clear();
+    }
+}
+
+fn mask(bits: usize) -> u128 {
+    assert!(
+        (1..=128).contains(&bits),
+        "1 to 128 hardware threads a socket"
+    );
+    if bits == 128 {
+        u128::MAX
+    } else {
+        (1 << bits) - 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::time::MICROSECOND;
+
+    fn profile(sockets: u32, cores: u32, smt: u32) -> CpuProfile {
+        CpuProfile {
+            sockets,
+            cores_per_socket: cores,
+            threads_per_core: smt,
+            smt_rate: vec![1.0, 0.625],
+            ..CpuProfile::uniform(1)
+        }
+    }
+
+    #[test]
+    fn a_charge_in_flight_is_retimed_when_its_sibling_starts_and_stops() {
+        let mut cpu = Processor::new(&profile(1, 1, 2));
+        cpu.occupy(0, 0, 1);
+        cpu.start(0, 0, 10 * MICROSECOND * FULL_SPEED);
+        assert_eq!(cpu.next_completion(), (10 * MICROSECOND, 0));
+        // 4 µs alone, then 1.6 µs side by side do one microsecond of work.
+        cpu.occupy(4 * MICROSECOND, 1, 2);
+        cpu.start(4 * MICROSECOND, 1, MICROSECOND * FULL_SPEED);
+        let (end, thread) = cpu.next_completion();
+        // 1/0.625 = 1638.4/1024, rounded to 1638: 0.02 % fast.
+        assert_eq!((end, thread), (4 * MICROSECOND + 1_599_610, 1));
+        cpu.vacate(end, 1);
+        let (end, thread) = cpu.next_completion();
+        assert_eq!(thread, 0);
+        assert!(end.abs_diff(10 * MICROSECOND + 599_610) <= 2, "{end}");
+    }
+
+    #[test]
+    fn frequency_falls_with_active_cores() {
+        let mut profile = profile(1, 2, 1);
+        profile.turbo = vec![(1, 1.0), (2, 0.75)];
+        let mut cpu = Processor::new(&profile);
+        cpu.occupy(0, 0, 1);
+        cpu.start(0, 0, 10 * MICROSECOND * FULL_SPEED);
+        cpu.occupy(4 * MICROSECOND, 1, 2);
+        cpu.start(4 * MICROSECOND, 1, 3 * MICROSECOND * FULL_SPEED);
+        // The second core does 3 µs of work in 4 µs; then the first speeds up.
+        assert_eq!(cpu.next_completion(), (8 * MICROSECOND, 1));
+        cpu.vacate(8 * MICROSECOND, 1);
+        assert_eq!(cpu.next_completion(), (11 * MICROSECOND, 0));
+    }
+
+    #[test]
+    fn idle_cores_are_filled_before_idle_siblings_and_the_last_place_is_preferred() {
+        let mut cpu = Processor::new(&profile(2, 2, 2));
+        // A new task goes to the emptiest socket, a whole core first.
+        assert_eq!(cpu.choose_idle(None), Some(0));
+        cpu.occupy(0, 0, 1);
+        assert_eq!(cpu.choose_idle(None), Some(4));
+        cpu.occupy(0, 4, 2);
+        assert_eq!(cpu.choose_idle(None), Some(2));
+        cpu.occupy(0, 2, 3);
+        // Thread 3 is idle, but its core is not: a whole core elsewhere wins.
+        assert_eq!(cpu.choose_idle(Some(3)), Some(6));
+        cpu.occupy(0, 6, 4);
+        assert_eq!(cpu.choose_idle(Some(3)), Some(3));
+        assert_eq!(cpu.choose_idle(Some(0)), Some(1));
+        for (thread, task) in [(1, 5), (3, 6), (5, 7), (7, 8)] {
+            cpu.occupy(0, thread, task);
+        }
+        assert_eq!(cpu.choose_idle(Some(0)), None);
+        cpu.vacate(0, 5);
+        assert_eq!(cpu.choose_idle(Some(0)), Some(5));
+    }
+
+    #[test]
+    fn slices_end_in_the_order_in_which_they_began() {
+        let mut cpu = Processor::new(&profile(1, 2, 1));
+        cpu.occupy(10, 0, 1);
+        cpu.occupy(20, 1, 2);
+        assert_eq!(cpu.next_slice_end(), NEVER);
+        cpu.enqueue(3);
+        assert_eq!(
+            (cpu.next_slice_end(), cpu.oldest_slice()),
+            (10 + cpu.slice, 0)
+        );
+        cpu.replace(30, 0, 3);
+        assert_eq!(
+            (cpu.next_slice_end(), cpu.oldest_slice()),
+            (20 + cpu.slice, 1)
+        );
+        cpu.vacate(40, 1);
+        assert_eq!(
+            (cpu.next_slice_end(), cpu.oldest_slice()),
+            (30 + cpu.slice, 0)
+        );
+    }
+}

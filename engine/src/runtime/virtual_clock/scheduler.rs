@@ -1,0 +1,320 @@
+//! The run loop: time moves to the next event, and a task is resumed.
+
+use super::Simulation;
+use super::latch::NO_QUEUE;
+use super::processor::{FULL_SPEED, NO_TASK};
+use super::task::{State, Task, Wakeup, Woken};
+use crate::runtime::time::{NEVER, Time};
+use crate::runtime::wait_kind::WaitKind;
+use corosensei::CoroutineResult;
+
+/// Every task waits, and nothing is going to happen.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the simulation stalled at {at} ps: {}", waiting.join("; "))]
+pub struct Stalled {
+    /// The virtual time.
+    pub at: Time,
+    /// The waiting tasks, each with what it waits for.
+    pub waiting: Vec<String>,
+}
+
+impl Simulation {
+    // ---- the loop -------------------------------------------------------------
+
+    /// Runs until the main task has ended or the power is cut.
+    ///
+    /// # Safety
+    /// `simulation` is the current simulation; no reference into it is live.
+    pub(super) unsafe fn run_loop(simulation: *mut Simulation) -> Result<(), Stalled> {
+        loop {
+            // SAFETY: no task is running between two resumes, so this borrow is the
+            // only one until it ends at the resume below.
+            let this = unsafe { &mut *simulation };
+            if this.main_ended {
+                return Ok(());
+            }
+            let (completion, thread) = this.processor.next_completion();
+            let wakeup = this.agenda.next_time();
+            let slice = this.processor.next_slice_end();
+            let next = completion.min(wakeup).min(slice);
+            if next == NEVER && this.cut_at == NEVER {
+                return Err(this.stalled());
+            }
+            if next >= this.cut_at {
+                this.now = this.cut_at.max(this.now);
+                return Ok(());
+            }
+            this.now = this.now.max(next);
+            if wakeup == next {
+                this.handle_wakeup();
+            } else if completion == next {
+                let id = this.processor.task_on(thread);
+                // SAFETY: the borrow above is not used after this call.
+                unsafe { Simulation::resume(simulation, id) };
+            } else {
+                this.preempt();
+            }
+        }
+    }
+
+    /// # Safety
+    /// As for `run_loop`; the task is on a hardware thread with its charge done.
+    unsafe fn resume(simulation: *mut Simulation, id: u32) {
+        // SAFETY: the coroutine belongs to a boxed task that stays in place while
+        // it runs; nothing else touches the coroutine meanwhile.
+        unsafe {
+            let task: *mut Task = &mut *(&mut (*simulation).tasks)[id as usize];
+            (*simulation).current = task;
+            (*simulation).current_id = id;
+            (*simulation).statistics.switches += 1;
+            let coroutine = (*task).coroutine.as_mut();
+            let result = match coroutine {
+                Some(coroutine) => coroutine.resume(()),
+                None => unreachable!("an ended task was resumed"),
+            };
+            (*simulation).current = std::ptr::null_mut();
+            (*simulation).current_id = NO_TASK;
+            if let CoroutineResult::Return(()) = result {
+                let this = &mut *simulation;
+                this.release_thread(id);
+                this.end_task(id);
+            }
+        }
+    }
+
+    fn handle_wakeup(&mut self) {
+        let Some((_, wakeup)) = self.agenda.pop() else {
+            return;
+        };
+        match wakeup {
+            Wakeup::Ready { task } => self.make_ready(task),
+            Wakeup::Timeout { task, generation } => {
+                let entry = &mut self.tasks[task as usize];
+                if entry.state == State::Blocked && entry.generation == generation {
+                    entry.woken = Woken::TimedOut;
+                    self.make_ready(task);
+                }
+            }
+            Wakeup::Poll { queue, generation } => self.poll(queue, generation),
+        }
+    }
+
+    fn stalled(&self) -> Stalled {
+        let waiting = self
+            .tasks
+            .iter()
+            .filter(|task| task.state != State::Ended)
+            .map(|task| format!("{} waits for {}", task.name, task.doing.name()))
+            .collect();
+        Stalled {
+            at: self.now,
+            waiting,
+        }
+    }
+
+    // ---- who runs -------------------------------------------------------------
+
+    #[inline]
+    pub(super) fn schedule(&mut self, at: Time, wakeup: Wakeup) {
+        self.sequence += 1;
+        self.agenda.push(at, self.sequence, wakeup);
+    }
+
+    /// A task wants to run: it gets an idle hardware thread, or queues for one.
+    pub(super) fn make_ready(&mut self, id: u32) {
+        let now = self.now;
+        let task = &mut self.tasks[id as usize];
+        task.state = State::Ready;
+        task.turn_to(now, WaitKind::RunQueue);
+        match self
+            .processor
+            .choose_idle(task.last_thread.map(usize::from))
+        {
+            Some(thread) => {
+                self.processor.occupy(now, thread, id);
+                self.start_on(thread, id);
+            }
+            None => self.processor.enqueue(id),
+        }
+    }
+
+    /// The task has got the hardware thread: its pending work starts.
+    fn start_on(&mut self, thread: usize, id: u32) {
+        let now = self.now;
+        let task = &mut self.tasks[id as usize];
+        task.state = State::Running;
+        task.thread = thread as u16;
+        task.last_thread = Some(thread as u16);
+        let spinning = task.spin_queue != NO_QUEUE;
+        task.turn_to(
+            now,
+            if spinning {
+                task.spin_kind
+            } else {
+                WaitKind::Cpu
+            },
+        );
+        let work = std::mem::take(&mut task.pending) + self.timing.context_switch * FULL_SPEED;
+        self.processor.start(now, thread, work);
+        if spinning {
+            self.resume_spinning(id);
+        }
+    }
+
+    /// The task's hardware thread goes to the next ready task, or idle.
+    pub(super) fn release_thread(&mut self, id: u32) {
+        let thread = self.tasks[id as usize].thread as usize;
+        debug_assert_eq!(self.processor.task_on(thread), id);
+        match self.processor.dequeue() {
+            Some(next) => {
+                self.processor.replace(self.now, thread, next);
+                self.start_on(thread, next);
+            }
+            None => self.processor.vacate(self.now, thread),
+        }
+    }
+
+    /// The oldest slice has ended and others wait: its task goes to the end of the
+    /// queue, in the middle of its charge, whatever it holds.
+    fn preempt(&mut self) {
+        let thread = self.processor.oldest_slice();
+        let id = self.processor.task_on(thread);
+        let now = self.now;
+        let left = self.processor.stop(now, thread);
+        let task = &mut self.tasks[id as usize];
+        task.pending = left;
+        task.state = State::Ready;
+        task.turn_to(now, WaitKind::RunQueue);
+        if task.spin_queue != NO_QUEUE {
+            self.pause_spinning(id);
+        }
+        self.statistics.preemptions += 1;
+        self.processor.enqueue(id);
+        self.release_thread(id);
+    }
+
+    /// The current task queues behind the others that are ready; false if there are
+    /// none. The caller suspends it.
+    pub(super) fn yield_current(&mut self) -> bool {
+        let id = self.current_id;
+        let Some(next) = self.processor.dequeue() else {
+            return false;
+        };
+        let now = self.now;
+        let task = &mut self.tasks[id as usize];
+        task.state = State::Ready;
+        task.turn_to(now, WaitKind::RunQueue);
+        let thread = task.thread as usize;
+        self.processor.enqueue(id);
+        self.processor.replace(now, thread, next);
+        self.start_on(thread, next);
+        true
+    }
+
+    // ---- waiting and waking ---------------------------------------------------
+
+    /// The current task starts to wait; the caller suspends it next.
+    pub(super) fn block_current(&mut self, kind: WaitKind, timeout: Time) {
+        let id = self.current_id;
+        let now = self.now;
+        let task = &mut self.tasks[id as usize];
+        task.state = State::Blocked;
+        task.woken = Woken::Signalled;
+        task.generation = task.generation.wrapping_add(1);
+        let generation = task.generation;
+        task.turn_to(now, kind);
+        if timeout != NEVER {
+            let at = now
+                .saturating_add(timeout)
+                .saturating_add(self.timing.timer_slack);
+            self.schedule(
+                at,
+                Wakeup::Timeout {
+                    task: id,
+                    generation,
+                },
+            );
+        }
+        self.release_thread(id);
+    }
+
+    /// Wakes a waiting task; it is ready after the wake-up latency.
+    pub(super) fn wake(&mut self, id: u32) {
+        let task = &mut self.tasks[id as usize];
+        if task.state != State::Blocked {
+            // Its time was over at this very instant: it is on its way already.
+            return;
+        }
+        task.state = State::Waking;
+        task.generation = task.generation.wrapping_add(1);
+        if self.timing.wake_latency == 0 {
+            self.make_ready(id);
+        } else {
+            self.schedule(
+                self.now + self.timing.wake_latency,
+                Wakeup::Ready { task: id },
+            );
+        }
+    }
+
+    /// Leaves the current task's stack until the run loop resumes it.
+    ///
+    /// # Safety
+    /// Called by the current task; no reference into the simulation is live.
+    #[inline]
+    pub(super) unsafe fn suspend(simulation: *mut Simulation) {
+        // SAFETY: `current` is the running task, whose yielder lives on its stack.
+        unsafe {
+            debug_assert_eq!(
+                (*simulation).open_borrows,
+                0,
+                "a borrow is open at a suspend"
+            );
+            let yielder = (*(*simulation).current).yielder;
+            (*yielder).suspend(());
+        }
+    }
+
+    /// Whether nothing may suspend: the power was cut, or the task is unwinding.
+    #[inline]
+    pub(super) fn must_not_suspend(&self) -> bool {
+        self.cut || std::thread::panicking()
+    }
+
+    // ---- the end --------------------------------------------------------------
+
+    /// Unwinds every suspended task and forgets all that was going to happen.
+    /// While this runs no runtime call suspends: latches are simply let go.
+    ///
+    /// # Safety
+    /// As for `run_loop`.
+    pub(super) unsafe fn unwind_tasks(simulation: *mut Simulation) {
+        // SAFETY: no task is running; unwinding a task runs its destructors, which
+        // reach the simulation through the pointer for a moment at a time, as any
+        // running task does, while no borrow is held here.
+        unsafe {
+            (*simulation).cut = true;
+            let count = (*simulation).tasks.len();
+            for id in 0..count {
+                let task: *mut Task = &mut *(&mut (*simulation).tasks)[id];
+                if (*task).state == State::Ended {
+                    continue;
+                }
+                (*simulation).current = task;
+                (*simulation).current_id = id as u32;
+                if let Some(coroutine) = (*task).coroutine.as_mut() {
+                    coroutine.force_unwind();
+                }
+                (&mut *simulation).end_task(id as u32);
+            }
+            let this = &mut *simulation;
+            this.current = std::ptr::null_mut();
+            this.current_id = NO_TASK;
+            this.agenda.clear();
+            this.queues.clear();
+            this.processor.reset(this.now);
+            this.open_borrows = 0;
+            this.cut = false;
+        }
+    }
+}
