@@ -147,7 +147,9 @@ impl Processor {
 
     #[inline]
     fn time_of(&self, work: u64) -> Time {
-        self.epoch_time + (work - self.epoch_work).div_ceil(self.speed)
+        // Rounded up to a picosecond, so the work clock may have passed the end of a
+        // charge by less than one when the frequency changes: that charge ends now.
+        self.epoch_time + work.saturating_sub(self.epoch_work).div_ceil(self.speed)
     }
 
     fn set_active_cores(&mut self, now: Time, active: usize) {
@@ -443,6 +445,27 @@ mod tests {
         assert_eq!(cpu.next_completion(), (8 * MICROSECOND, 1));
         cpu.vacate(8 * MICROSECOND, 1);
         assert_eq!(cpu.next_completion(), (11 * MICROSECOND, 0));
+    }
+
+    #[test]
+    fn charges_that_end_together_survive_the_change_of_frequency_at_their_end() {
+        let mut profile = profile(1, 3, 1);
+        profile.turbo = vec![(1, 1.0), (3, 0.7)];
+        let mut cpu = Processor::new(&profile);
+        for thread in 0..3 {
+            cpu.occupy(0, thread, thread as u32);
+        }
+        for thread in 0..3 {
+            cpu.start(0, thread, 10 * MICROSECOND * FULL_SPEED);
+        }
+        // 10 µs at 179/256 of full speed is no whole number of picoseconds, so the
+        // work clock has passed the end of the other two when the first leaves.
+        let (end, _) = cpu.next_completion();
+        assert_eq!(end, (10 * MICROSECOND * 256).div_ceil(179));
+        cpu.vacate(end, 0);
+        assert_eq!(cpu.next_completion(), (end, 1));
+        cpu.vacate(end, 1);
+        assert_eq!(cpu.next_completion(), (end, 2));
     }
 
     #[test]
