@@ -43,8 +43,9 @@ pub(super) type Work = u64;
 
 /// Units of [`Work`] a picosecond, and the full speed of the work clock.
 pub(super) const FULL_SPEED: u64 = 256;
-/// The unit of the SMT stretch: 1024 means "no slower".
-const STRETCH_ONE: u64 = 1024;
+/// The unit of the SMT stretch: this means "no slower". Fine enough that a rate such
+/// as 0.65 is met to a millionth.
+const STRETCH_ONE: u64 = 1 << 20;
 
 pub(super) const NO_TASK: u32 = u32::MAX;
 const NO_THREAD: u16 = u16::MAX;
@@ -69,7 +70,8 @@ pub(super) struct Processor {
     /// Busy hardware threads of each core.
     core_busy: Vec<u8>,
     active_cores: usize,
-    /// Time a unit of work takes, in 1024ths, by busy threads of the core.
+    /// Time a unit of work takes, in units of [`STRETCH_ONE`], by busy threads of the
+    /// core.
     stretch: Vec<u64>,
     /// Speed of the work clock in 256ths, by active cores.
     speed_by_active: Vec<u64>,
@@ -185,7 +187,7 @@ impl Processor {
         slot.since = clock;
         let stretch = self.stretch[self.core_busy[slot.core as usize] as usize];
         self.completions
-            .set(thread, clock + work * stretch / STRETCH_ONE);
+            .set(thread, clock + stretched(work, stretch));
     }
 
     /// Stops the charge in flight; returns the work that is left of it.
@@ -203,7 +205,7 @@ impl Processor {
     fn left(&self, now: Time, thread: usize) -> Work {
         let slot = &self.threads[thread];
         let stretch = self.stretch[self.core_busy[slot.core as usize] as usize];
-        let done = (self.work_clock(now) - slot.since) * STRETCH_ONE / stretch;
+        let done = unstretched(self.work_clock(now) - slot.since, stretch);
         slot.work_left.saturating_sub(done)
     }
 
@@ -320,7 +322,7 @@ impl Processor {
             self.threads[sibling].since = clock;
             let stretch = self.stretch[busy as usize];
             self.completions
-                .set(sibling, clock + left * stretch / STRETCH_ONE);
+                .set(sibling, clock + stretched(left, stretch));
         }
         self.core_busy[core] = busy;
     }
@@ -387,6 +389,22 @@ impl Processor {
     }
 }
 
+/// How far the work clock advances during this work.
+#[inline]
+fn stretched(work: Work, stretch: u64) -> u64 {
+    (u128::from(work) * u128::from(stretch) / u128::from(STRETCH_ONE)) as u64
+}
+
+/// The work that is done while the work clock advances so far, rounded down: what is
+/// left of a charge is never less than it should be.
+#[inline]
+fn unstretched(advance: u64, stretch: u64) -> Work {
+    if stretch == STRETCH_ONE {
+        return advance;
+    }
+    (u128::from(advance) * u128::from(STRETCH_ONE) / u128::from(stretch)) as u64
+}
+
 fn mask(bits: usize) -> u128 {
     assert!(
         (1..=128).contains(&bits),
@@ -402,7 +420,7 @@ fn mask(bits: usize) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::time::MICROSECOND;
+    use crate::runtime::time::{MICROSECOND, SECOND};
 
     fn profile(sockets: u32, cores: u32, smt: u32) -> CpuProfile {
         CpuProfile {
@@ -424,12 +442,24 @@ mod tests {
         cpu.occupy(4 * MICROSECOND, 1, 2);
         cpu.start(4 * MICROSECOND, 1, MICROSECOND * FULL_SPEED);
         let (end, thread) = cpu.next_completion();
-        // 1/0.625 = 1638.4/1024, rounded to 1638: 0.02 % fast.
-        assert_eq!((end, thread), (4 * MICROSECOND + 1_599_610, 1));
+        assert_eq!(thread, 1);
+        assert!(end.abs_diff(4 * MICROSECOND + 1_600_000) <= 2, "{end}");
         cpu.vacate(end, 1);
         let (end, thread) = cpu.next_completion();
         assert_eq!(thread, 0);
-        assert!(end.abs_diff(10 * MICROSECOND + 599_610) <= 2, "{end}");
+        assert!(end.abs_diff(10 * MICROSECOND + 600_000) <= 2, "{end}");
+    }
+
+    #[test]
+    fn a_charge_of_an_hour_beside_a_busy_sibling_does_not_overflow() {
+        let mut cpu = Processor::new(&profile(1, 1, 2));
+        cpu.occupy(0, 0, 1);
+        cpu.occupy(0, 1, 2);
+        cpu.start(0, 0, 3600 * SECOND * FULL_SPEED);
+        let (end, _) = cpu.next_completion();
+        assert!(end.abs_diff(5760 * SECOND) < SECOND, "{end}");
+        let left = cpu.stop(2880 * SECOND, 0);
+        assert!(left.abs_diff(1800 * SECOND * FULL_SPEED) < SECOND * FULL_SPEED);
     }
 
     #[test]
