@@ -123,6 +123,8 @@ impl Simulation {
             // thread of the simulation while nobody else looks at the field.
             unsafe { (*pointer).yielder = yielder };
             body();
+            // What it did last takes its time too: waking the one that joins it.
+            crate::runtime::settle();
         });
         let task = &mut self.tasks[id as usize];
         let generation = task.generation.wrapping_add(1);
