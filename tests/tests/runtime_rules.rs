@@ -1,12 +1,281 @@
 //! The rules for code under the virtual clock, each by a program that leans on it.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
 use innosim_engine::runtime::profile::CpuProfile;
-use innosim_engine::runtime::time::MICROSECOND;
-use innosim_engine::runtime::virtual_clock::{Simulation, SimulationOptions};
-use innosim_engine::runtime::{charge, now, spawn};
+use innosim_engine::runtime::time::{MICROSECOND, MILLISECOND, NEVER, SECOND, Time};
+use innosim_engine::runtime::virtual_clock::{Outcome, Simulation, SimulationOptions};
+use innosim_engine::runtime::{
+    self, Event, LatchClass, LatchMode, Mutex, PageLatch, RwLock, RwLockUpgradableReadGuard,
+    WaitKind, charge, now, settle, sleep, spawn,
+};
 
 fn simulation(cpu: CpuProfile) -> Box<Simulation> {
     Simulation::new(&SimulationOptions::new(cpu, 1)).expect("the profile is valid")
+}
+
+fn on_cores<T: 'static>(cores: u32, main: impl FnOnce() -> T + 'static) -> T {
+    simulation(CpuProfile::uniform(cores))
+        .run(main)
+        .expect("nobody waits for ever")
+}
+
+// ---- nothing suspends while a task unwinds, nor after a cut ---------------------
+
+/// What the tasks of the next tests share.
+struct World {
+    hot: Mutex<u64>,
+    tree: RwLock<u64>,
+    page: PageLatch,
+    event: Event,
+    /// Moved on by the bystander: who sees it move has let others run.
+    ticks: AtomicU64,
+    /// Somebody ran while a task was unwinding.
+    disturbed: AtomicBool,
+    /// Destructors that ran to their end.
+    destroyed: AtomicU64,
+}
+
+impl World {
+    fn new() -> Arc<Self> {
+        Arc::new(World {
+            hot: Mutex::new(LatchClass::Hot, 0),
+            tree: RwLock::new(LatchClass::IndexTree, 0),
+            page: PageLatch::new(),
+            event: Event::new(),
+            ticks: AtomicU64::new(0),
+            disturbed: AtomicBool::new(false),
+            destroyed: AtomicU64::new(0),
+        })
+    }
+
+    /// Runs for ever, and notices a panic that is none of its business.
+    fn stand_by(&self) -> ! {
+        loop {
+            self.ticks.fetch_add(1, Relaxed);
+            if std::thread::panicking() {
+                self.disturbed.store(true, Relaxed);
+            }
+            charge(MICROSECOND / 10);
+            settle();
+        }
+    }
+
+    fn lock_page(&self, mode: LatchMode) -> HeldPage<'_> {
+        let held = self.page.lock(mode, || WaitKind::Latch);
+        HeldPage(&self.page, mode, Some(held))
+    }
+
+    /// Takes everything in X for so long.
+    fn hold_all(&self, length: Time) {
+        let _hot = self.hot.lock();
+        let _tree = self.tree.write();
+        let _page = self.lock_page(LatchMode::X);
+        sleep(length, WaitKind::Other);
+    }
+}
+
+/// A page latch that is released with its holder.
+struct HeldPage<'a>(&'a PageLatch, LatchMode, Option<runtime::Held>);
+
+impl Drop for HeldPage<'_> {
+    fn drop(&mut self) {
+        if let Some(held) = self.2.take() {
+            // SAFETY: `lock_page` took the latch in this mode.
+            unsafe { self.0.unlock(self.1, held) };
+        }
+    }
+}
+
+/// A value whose destructor does all that a destructor must not.
+struct Nosy(Arc<World>);
+
+impl Drop for Nosy {
+    fn drop(&mut self) {
+        let world = &self.0;
+        let before = world.ticks.load(Relaxed);
+        charge(30 * MICROSECOND);
+        settle();
+        sleep(MILLISECOND, WaitKind::Other);
+        runtime::yield_now();
+        drop(world.hot.lock());
+        drop(world.hot.try_lock());
+        drop(world.tree.read());
+        drop(world.tree.write());
+        drop(RwLockUpgradableReadGuard::upgrade(
+            world.tree.upgradable_read(),
+        ));
+        for mode in [LatchMode::S, LatchMode::SX, LatchMode::X] {
+            drop(world.lock_page(mode));
+        }
+        let count = world.event.reset();
+        world.event.wait(count, NEVER, WaitKind::Other);
+        world.event.wait(count, MILLISECOND, WaitKind::Other);
+        world.event.set();
+        if world.ticks.load(Relaxed) != before {
+            world.disturbed.store(true, Relaxed);
+        }
+        world.destroyed.fetch_add(1, Relaxed);
+    }
+}
+
+/// Uses every latch of the world from several tasks that get in each other's way:
+/// it ends only if all latches are free and have no memory of earlier waiters.
+fn use_all(world: &Arc<World>) {
+    let before = *world.hot.lock();
+    let handles: Vec<_> = (0..4)
+        .map(|_| {
+            let world = world.clone();
+            spawn("user", move || {
+                for _ in 0..10 {
+                    let mut hot = world.hot.lock();
+                    charge(MICROSECOND);
+                    *hot += 1;
+                    drop(hot);
+                    for mode in [LatchMode::S, LatchMode::SX, LatchMode::X] {
+                        let _page = world.lock_page(mode);
+                        charge(20 * MICROSECOND);
+                    }
+                    let tree = world.tree.upgradable_read();
+                    charge(MICROSECOND);
+                    *RwLockUpgradableReadGuard::upgrade(tree) += 1;
+                    charge(MICROSECOND + *world.tree.read());
+                }
+            })
+        })
+        .collect();
+    handles.into_iter().for_each(runtime::JoinHandle::join);
+    assert_eq!(*world.hot.lock(), before + 40);
+}
+
+#[test]
+fn a_task_that_unwinds_lets_nobody_run_and_harms_no_latch() {
+    let world = World::new();
+    let seen = world.clone();
+    on_cores(3, move || {
+        let watching = world.clone();
+        spawn("bystander", move || watching.stand_by());
+        let held = world.clone();
+        let holder = spawn("holder", move || {
+            let _tree = held.tree.write();
+            let _page = held.lock_page(LatchMode::X);
+            sleep(MILLISECOND, WaitKind::Other);
+        });
+        sleep(MICROSECOND, WaitKind::Other);
+        let start = now();
+        let caught = catch_unwind(AssertUnwindSafe(|| {
+            // Locals go in reverse order: the destructor finds the hot latch held by
+            // its own task, the others by the holder.
+            let mut guard = world.hot.lock();
+            let _nosy = Nosy(world.clone());
+            charge(5 * MICROSECOND);
+            *guard += 1;
+            panic!("a bug");
+        }));
+        assert!(caught.is_err());
+        assert_eq!(world.destroyed.load(Relaxed), 1);
+        let ticks = world.ticks.load(Relaxed);
+        let debt_paid_at = start + 35 * MICROSECOND;
+        assert_eq!(now(), debt_paid_at, "the debt of the unwound code is kept");
+        settle();
+        assert_eq!(now(), debt_paid_at);
+        assert!(world.ticks.load(Relaxed) > ticks, "and paid");
+        assert_eq!(*world.hot.lock(), 1, "the hot latch was released");
+        assert!(world.page.is_locked(), "the holder still holds the page");
+        assert!(world.page.try_lock(LatchMode::S).is_none());
+        holder.join();
+        use_all(&world);
+    });
+    assert!(!seen.disturbed.load(Relaxed));
+}
+
+#[test]
+fn after_a_panic_the_other_tasks_are_unwound_at_once() {
+    let world = World::new();
+    let seen = world.clone();
+    let mut simulation = simulation(CpuProfile::uniform(3));
+    let panic = catch_unwind(AssertUnwindSafe(|| {
+        let _ = simulation.run(move || {
+            let watching = world.clone();
+            spawn("bystander", move || watching.stand_by());
+            let held = world.clone();
+            spawn("holder", move || {
+                let _nosy = Nosy(held.clone());
+                held.hold_all(SECOND);
+            });
+            sleep(MICROSECOND, WaitKind::Other);
+            let _nosy = Nosy(world.clone());
+            panic!("a bug");
+        });
+    }));
+    assert_eq!(*panic.unwrap_err().downcast::<&str>().unwrap(), "a bug");
+    assert_eq!(simulation.now(), MICROSECOND);
+    assert_eq!(seen.destroyed.load(Relaxed), 2);
+    assert!(!seen.disturbed.load(Relaxed));
+    simulation.run(move || use_all(&seen)).unwrap();
+}
+
+/// Tasks that wait in every way there is, each with a nosy destructor on its stack.
+fn wait_in_every_way(world: &Arc<World>) {
+    let start = |name: &str, body: fn(&World)| {
+        let world = world.clone();
+        spawn(name, move || {
+            let _nosy = Nosy(world.clone());
+            body(&world);
+        });
+    };
+    start("holder", |world| world.hold_all(SECOND));
+    sleep(MICROSECOND, WaitKind::Other);
+    start("spinner or sleeper", |world| drop(world.hot.lock()));
+    start("page reader", |world| drop(world.lock_page(LatchMode::S)));
+    start("tree writer", |world| drop(world.tree.write()));
+    start("event waiter", |world| {
+        let count = world.event.reset();
+        world.event.wait(count, NEVER, WaitKind::RowLock);
+    });
+    start("event waiter with a limit", |world| {
+        let count = world.event.reset();
+        world.event.wait(count, SECOND, WaitKind::RowLock);
+    });
+    start("charging", |_| charge(SECOND));
+    start("ready", |_| {
+        loop {
+            runtime::yield_now();
+            charge(MICROSECOND);
+        }
+    });
+}
+
+const WAITING_TASKS: u64 = 8;
+
+#[test]
+fn after_a_cut_nothing_suspends_and_every_latch_is_free() {
+    // Waiters that spin until the cut, and waiters that sleep; some ready, some not.
+    for loops in [1_000_000, 0] {
+        for cores in [2, 16] {
+            let cpu = CpuProfile {
+                time_slice_us: 20.0,
+                ..CpuProfile::uniform(cores)
+            };
+            let mut options = SimulationOptions::new(cpu, 1);
+            options.spin.loops = loops;
+            let mut simulation = Simulation::new(&options).unwrap();
+            let world = World::new();
+            let shared = world.clone();
+            let outcome = simulation
+                .run_until(MILLISECOND, move || {
+                    wait_in_every_way(&shared);
+                    sleep(SECOND, WaitKind::Other);
+                })
+                .unwrap();
+            assert!(matches!(outcome, Outcome::PowerCut));
+            assert_eq!(simulation.now(), MILLISECOND);
+            assert_eq!(world.destroyed.load(Relaxed), WAITING_TASKS);
+            simulation.run(move || use_all(&world)).unwrap();
+        }
+    }
 }
 
 // ---- debts ----------------------------------------------------------------------

@@ -315,7 +315,8 @@ unsafe impl lock_api::RawRwLockUpgrade for RawRwLock {
             if simulation.is_null() {
                 self.real.upgrade(lock_api::GuardSend::new());
             } else {
-                Simulation::upgrade(simulation, &self.virtual_half, self.class);
+                let half = &self.virtual_half;
+                Simulation::upgrade(simulation, half, self.class, held.since);
             }
         }
         held

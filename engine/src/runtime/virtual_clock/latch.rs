@@ -50,6 +50,12 @@ const SX: u32 = 1 << 30;
 const RESERVED: u32 = 1 << 29;
 const READERS: u32 = (1 << 20) - 1;
 
+/// The time of acquisition of a latch that was *not* taken: it was asked for by a
+/// destructor of a task that unwinds, which can neither wait nor be refused. There is
+/// nobody left who could see a half-done change. Releasing it does nothing, so whoever
+/// does hold the latch goes on holding it.
+const NOT_TAKEN: Time = NEVER;
+
 pub(super) const NO_QUEUE: u32 = 0;
 const NO_THREAD: u16 = u16::MAX;
 
@@ -145,6 +151,10 @@ impl VirtualLatch {
             "a latch was released that is not held in {mode:?}"
         );
         self.word.store(free, Relaxed);
+    }
+
+    fn clear(&self, bits: u32) {
+        self.word.store(self.word.load(Relaxed) & !bits, Relaxed);
     }
 
     pub(in crate::runtime) fn is_locked(&self) -> bool {
@@ -248,7 +258,7 @@ impl Simulation {
         // SAFETY: by the caller's promise; every borrow ends within its statement.
         unsafe {
             if (*simulation).cut {
-                return (*simulation).now;
+                return NOT_TAKEN;
             }
             let always = (*simulation).settle == super::Settle::Always;
             if always || class.is_hot(mode) {
@@ -259,14 +269,19 @@ impl Simulation {
                 // Somebody is in the way: what they do until our time comes counts.
                 Simulation::settle(simulation);
             }
-            match latch.attempt(mode.into()) {
-                Attempt::Taken => {}
-                Attempt::Busy => {
-                    Simulation::latch_slow(simulation, latch, class, mode.into(), waiting_for);
+            let wanted = match latch.attempt(mode.into()) {
+                Attempt::Taken => None,
+                Attempt::Busy => Some(mode.into()),
+                Attempt::Reserved => Some(SpinMode::Drain),
+            };
+            if let Some(wanted) = wanted {
+                if (*simulation).must_not_suspend() {
+                    if wanted == SpinMode::Drain {
+                        latch.clear(RESERVED);
+                    }
+                    return NOT_TAKEN;
                 }
-                Attempt::Reserved => {
-                    Simulation::latch_slow(simulation, latch, class, SpinMode::Drain, waiting_for)
-                }
+                Simulation::latch_slow(simulation, latch, class, wanted, waiting_for);
             }
             let this = &mut *simulation;
             this.fetch_lines(latch, class);
@@ -309,7 +324,8 @@ impl Simulation {
         }
     }
 
-    /// Turns a held SX latch into X, waiting for the readers to leave.
+    /// Turns an SX latch, taken at `since`, into X, waiting for the readers to leave.
+    /// A task that unwinds does not wait for them.
     ///
     /// # Safety
     /// As for [`Simulation::latch`]; the task holds the latch in SX.
@@ -317,10 +333,16 @@ impl Simulation {
         simulation: *mut Simulation,
         latch: &VirtualLatch,
         class: LatchClass,
+        since: Time,
     ) {
         // SAFETY: as for `latch`.
         unsafe {
-            if (*simulation).cut {
+            if since == NOT_TAKEN {
+                return;
+            }
+            if (*simulation).must_not_suspend() {
+                latch.clear(SX);
+                latch.word.store(latch.word.load(Relaxed) | X, Relaxed);
                 return;
             }
             Simulation::settle(simulation);
@@ -347,6 +369,9 @@ impl Simulation {
     ) {
         // SAFETY: as for `latch`.
         unsafe {
+            if since == NOT_TAKEN {
+                return;
+            }
             if (*simulation).cut {
                 // The waiters are being unwound too.
                 latch.queue.store(NO_QUEUE, Relaxed);
@@ -386,12 +411,6 @@ impl Simulation {
         // SAFETY: as for `latch`; borrows end before each suspend.
         unsafe {
             let this = &mut *simulation;
-            if this.must_not_suspend() {
-                // A destructor that takes a latch while its task unwinds: there is
-                // nobody left who could see a half-done change.
-                latch.word.store(latch.word.load(Relaxed) | X, Relaxed);
-                return;
-            }
             let asked = this.now;
             this.statistics.latches[class as usize].contended += 1;
             let number = this.queues.join(latch, class);
