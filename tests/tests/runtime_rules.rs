@@ -278,6 +278,51 @@ fn after_a_cut_nothing_suspends_and_every_latch_is_free() {
     }
 }
 
+#[test]
+fn a_cut_between_a_release_and_the_next_poll_leaves_the_latch_free() {
+    let mut simulation = simulation(CpuProfile::uniform(4));
+    let world = World::new();
+    let shared = world.clone();
+    // The spinners' next poll comes at 10.005 µs at the earliest.
+    let outcome = simulation.run_until(10 * MICROSECOND + 1, move || {
+        let (first, second) = (shared.clone(), shared.clone());
+        let hot = shared.hot.lock();
+        let page = shared.lock_page(LatchMode::X);
+        spawn("wants hot", move || drop(first.hot.lock()));
+        spawn("wants page", move || drop(second.lock_page(LatchMode::X)));
+        charge(10 * MICROSECOND);
+        settle();
+        drop((hot, page));
+        sleep(SECOND, WaitKind::Other);
+    });
+    assert!(matches!(outcome.unwrap(), Outcome::PowerCut));
+    simulation.run(move || use_all(&world)).unwrap();
+}
+
+#[test]
+fn a_cut_while_writers_wait_for_readers_to_leave_takes_back_their_reservations() {
+    let mut simulation = simulation(CpuProfile::uniform(8));
+    let world = World::new();
+    let shared = world.clone();
+    let outcome = simulation.run_until(10 * MICROSECOND, move || {
+        let (page, tree) = (shared.clone(), shared.clone());
+        spawn("page reader", move || {
+            let _page = page.lock_page(LatchMode::S);
+            let _tree = page.tree.read();
+            sleep(SECOND, WaitKind::Other);
+        });
+        let page = shared.clone();
+        spawn("page writer", move || drop(page.lock_page(LatchMode::X)));
+        spawn("upgrading", move || {
+            let reading = tree.tree.upgradable_read();
+            drop(RwLockUpgradableReadGuard::upgrade(reading));
+        });
+        sleep(SECOND, WaitKind::Other);
+    });
+    assert!(matches!(outcome.unwrap(), Outcome::PowerCut));
+    simulation.run(move || use_all(&world)).unwrap();
+}
+
 // ---- debts ----------------------------------------------------------------------
 
 #[test]

@@ -109,6 +109,35 @@ impl SpinMode {
     }
 }
 
+/// A task inside [`Simulation::latch_slow`]. If it is unwound there, by a crash cut,
+/// it takes back what it has left in the latch: a latch may outlive the machine.
+struct Waiter<'a> {
+    simulation: *mut Simulation,
+    latch: &'a VirtualLatch,
+    mode: SpinMode,
+}
+
+impl Drop for Waiter<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the current task is the one that is unwound, on the thread of the
+        // simulation, and no reference to it is live.
+        let task = unsafe { &*(*self.simulation).current };
+        let spinning = task.spin_queue != NO_QUEUE;
+        let mode = if spinning { task.spin_mode } else { self.mode };
+        if spinning && task.spin_granted {
+            self.latch.release(match mode {
+                SpinMode::S => LatchMode::S,
+                SpinMode::SX => LatchMode::SX,
+                SpinMode::X | SpinMode::Drain => LatchMode::X,
+            });
+        } else if mode == SpinMode::Drain {
+            // The reservation, and the SX latch that was to be turned into X.
+            self.latch.clear(RESERVED | SX);
+        }
+        self.latch.queue.store(NO_QUEUE, Relaxed);
+    }
+}
+
 impl VirtualLatch {
     pub(in crate::runtime) const fn new() -> Self {
         VirtualLatch {
@@ -373,8 +402,6 @@ impl Simulation {
                 return;
             }
             if (*simulation).cut {
-                // The waiters are being unwound too.
-                latch.queue.store(NO_QUEUE, Relaxed);
                 latch.release(mode);
                 return;
             }
@@ -405,7 +432,7 @@ impl Simulation {
         simulation: *mut Simulation,
         latch: &VirtualLatch,
         class: LatchClass,
-        mut mode: SpinMode,
+        mode: SpinMode,
         waiting_for: WaitKind,
     ) {
         // SAFETY: as for `latch`; borrows end before each suspend.
@@ -414,36 +441,42 @@ impl Simulation {
             let asked = this.now;
             this.statistics.latches[class as usize].contended += 1;
             let number = this.queues.join(latch, class);
+            let mut waiter = Waiter {
+                simulation,
+                latch,
+                mode,
+            };
             loop {
-                (*simulation).start_spinning(number, mode, waiting_for);
+                (*simulation).start_spinning(number, waiter.mode, waiting_for);
                 Simulation::suspend(simulation);
                 let this = &mut *simulation;
                 let granted = this.stop_spinning();
-                mode = (*this.current).spin_mode;
+                waiter.mode = (*this.current).spin_mode;
                 if granted {
                     break;
                 }
                 // The budget is spent: reserve a cell, look again, sleep.
                 (*this.current).debt += this.timing.sleep_call;
                 Simulation::settle(simulation);
-                match latch.attempt(mode) {
+                match latch.attempt(waiter.mode) {
                     Attempt::Taken => break,
-                    Attempt::Reserved => mode = SpinMode::Drain,
+                    Attempt::Reserved => waiter.mode = SpinMode::Drain,
                     Attempt::Busy => {
                         let this = &mut *simulation;
                         this.statistics.latches[class as usize].slept += 1;
                         let id = this.current_id;
-                        this.queues.get(number).sleepers.push((id, mode));
+                        this.queues.get(number).sleepers.push((id, waiter.mode));
                         this.block_current(waiting_for, NEVER);
                         Simulation::suspend(simulation);
-                        match latch.attempt(mode) {
+                        match latch.attempt(waiter.mode) {
                             Attempt::Taken => break,
-                            Attempt::Reserved => mode = SpinMode::Drain,
+                            Attempt::Reserved => waiter.mode = SpinMode::Drain,
                             Attempt::Busy => {}
                         }
                     }
                 }
             }
+            std::mem::forget(waiter);
             let this = &mut *simulation;
             let waited = this.now - asked;
             this.statistics.latches[class as usize].wait += waited;
