@@ -323,6 +323,37 @@ fn a_cut_while_writers_wait_for_readers_to_leave_takes_back_their_reservations()
     simulation.run(move || use_all(&world)).unwrap();
 }
 
+#[test]
+fn a_task_that_is_born_during_a_cut_never_lives() {
+    struct Parent(Arc<AtomicBool>);
+    impl Drop for Parent {
+        fn drop(&mut self) {
+            let born = self.0.clone();
+            drop(spawn("born too late", move || born.store(true, Relaxed)));
+        }
+    }
+    let born = Arc::new(AtomicBool::new(false));
+    let mut simulation = simulation(CpuProfile::uniform(2));
+    for _ in 0..2 {
+        let born = born.clone();
+        let _ = simulation.run_until(simulation.now() + MICROSECOND, move || {
+            for _ in 0..3 {
+                let parent = Parent(born.clone());
+                spawn("parent", move || {
+                    sleep(SECOND, WaitKind::Other);
+                    drop(parent);
+                });
+            }
+            sleep(SECOND, WaitKind::Other);
+        });
+    }
+    assert_eq!(simulation.run(|| 7).unwrap(), 7);
+    assert!(!born.load(Relaxed));
+    // Its closure, and what that owns, is gone: only this reference is left.
+    assert_eq!(Arc::strong_count(&born), 1);
+    assert_eq!(simulation.statistics().tasks_started, 2 * 4 + 1);
+}
+
 // ---- debts ----------------------------------------------------------------------
 
 #[test]

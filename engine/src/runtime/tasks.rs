@@ -22,7 +22,8 @@ struct Shared<T> {
     ended: Event,
 }
 
-/// Starts a task. Its name appears in errors and dumps.
+/// Starts a task. Its name appears in errors and dumps. A destructor that runs during a
+/// crash cut starts nothing: such a task never lives, and what it owns is dropped.
 ///
 /// # Panics
 /// If the operating system cannot start a thread (real clock).
@@ -50,7 +51,13 @@ pub fn spawn<T: Send + 'static>(
         )
     } else {
         // SAFETY: the current task calls; the borrow ends with the statement.
-        unsafe { (&mut *simulation).spawn_task(name, Box::new(run)) };
+        unsafe {
+            if Simulation::is_cut(simulation) {
+                drop(run);
+            } else {
+                (&mut *simulation).spawn_task(name, Box::new(run));
+            }
+        }
         None
     };
     JoinHandle { shared, thread }

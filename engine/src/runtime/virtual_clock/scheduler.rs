@@ -283,6 +283,15 @@ impl Simulation {
 
     // ---- the end --------------------------------------------------------------
 
+    /// Whether the suspended tasks are being unwound.
+    ///
+    /// # Safety
+    /// `simulation` is the current simulation.
+    pub(in crate::runtime) unsafe fn is_cut(simulation: *mut Simulation) -> bool {
+        // SAFETY: by the caller's promise; only this field is read.
+        unsafe { (*simulation).cut }
+    }
+
     /// Unwinds every suspended task and forgets all that was going to happen.
     /// While this runs no runtime call suspends: latches are simply let go.
     ///
