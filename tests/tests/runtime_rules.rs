@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-use innosim_engine::runtime::profile::CpuProfile;
+use innosim_engine::runtime::profile::{CpuProfile, SpinSettings};
 use innosim_engine::runtime::time::{MICROSECOND, MILLISECOND, NEVER, SECOND, Time};
 use innosim_engine::runtime::virtual_clock::{Outcome, Simulation, SimulationOptions};
 use innosim_engine::runtime::{
@@ -379,4 +379,27 @@ fn waking_the_task_that_joins_costs_the_one_that_ends() {
         now()
     });
     assert_eq!(end.unwrap(), 3 * MICROSECOND);
+}
+
+#[test]
+fn the_largest_spin_settings_make_a_waiter_spin_for_ever() {
+    let mut options = SimulationOptions::new(CpuProfile::uniform(2), 1);
+    options.spin = SpinSettings {
+        loops: u32::MAX,
+        wait_delay: u32::MAX,
+        pause_multiplier: 100,
+    };
+    let mut simulation = Simulation::new(&options).unwrap();
+    let outcome = simulation.run_until(SECOND, || {
+        let mutex = Arc::new(Mutex::new(LatchClass::Hot, ()));
+        let guard = mutex.lock();
+        let other = mutex.clone();
+        spawn("waiter", move || drop(other.lock()));
+        sleep(MILLISECOND, WaitKind::Other);
+        drop(guard);
+        sleep(10 * SECOND, WaitKind::Other);
+    });
+    // Its next look at the word is hours away.
+    assert!(matches!(outcome.unwrap(), Outcome::PowerCut));
+    assert_eq!(simulation.statistics().latch(LatchClass::Hot).slept, 0);
 }

@@ -41,7 +41,7 @@ use super::Simulation;
 use super::processor::FULL_SPEED;
 use super::task::Wakeup;
 use crate::runtime::latch_class::{LatchClass, LatchMode};
-use crate::runtime::time::{NEVER, Time};
+use crate::runtime::time::{NEVER, SECOND, Time};
 use crate::runtime::wait_kind::WaitKind;
 
 const X: u32 = 1 << 31;
@@ -55,6 +55,9 @@ const READERS: u32 = (1 << 20) - 1;
 /// nobody left who could see a half-done change. Releasing it does nothing, so whoever
 /// does hold the latch goes on holding it.
 const NOT_TAKEN: Time = NEVER;
+
+/// Spin settings can ask for centuries; no run is as long as this.
+pub(super) const LONGEST_SPIN: Time = 3600 * SECOND;
 
 pub(super) const NO_QUEUE: u32 = 0;
 const NO_THREAD: u16 = u16::MAX;
@@ -596,7 +599,7 @@ impl Simulation {
         let mean = loops * (longest / 2.0 + self.timing.round_check as f64);
         let deviation = longest * libm::sqrt(loops / 12.0);
         let normal = self.spin_stream.draw(&self.normal);
-        (mean + deviation * normal).max(0.0) as Time
+        (mean + deviation * normal).clamp(0.0, LONGEST_SPIN as f64) as Time
     }
 
     /// If a waiter that spins could take the latch: when does the first one look?

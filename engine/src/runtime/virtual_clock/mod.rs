@@ -188,7 +188,10 @@ impl Simulation {
             sleep_call: micros(cpu.sleep_call_us),
             line_same_socket: nanos(cpu.line_same_socket_ns),
             line_cross_socket: nanos(cpu.line_cross_socket_ns),
-            round_max: pause * u64::from(spin.wait_delay) * u64::from(spin.pause_multiplier),
+            round_max: pause
+                .saturating_mul(u64::from(spin.wait_delay))
+                .saturating_mul(u64::from(spin.pause_multiplier))
+                .min(latch::LONGEST_SPIN),
             round_check: pause,
             spin_loops: spin.loops,
             sockets: u64::from(cpu.sockets),
