@@ -28,6 +28,7 @@ mod agenda;
 mod charges;
 mod event;
 mod latch;
+mod occupancy;
 mod processor;
 mod scheduler;
 mod stack;
@@ -252,8 +253,12 @@ impl Simulation {
         // used again before the loop has returned.
         let body = AssertUnwindSafe(|| unsafe { Simulation::run_loop(simulation) });
         let ended = panic::catch_unwind(body);
-        // SAFETY: the loop has returned, so no task is running.
+        // SAFETY: the loop has returned, so no task is running; `self` is not used
+        // again before this has returned, too.
         unsafe { Simulation::unwind_tasks(simulation) };
+        let (busy, queued) = self.processor.areas(self.now);
+        self.statistics.busy = busy;
+        self.statistics.queued = queued;
         match ended {
             Err(payload) => panic::resume_unwind(payload),
             Ok(Err(stalled)) => Err(stalled),
@@ -274,7 +279,7 @@ impl Simulation {
         self.seed
     }
 
-    /// What has been counted so far.
+    /// What has been counted up to the end of the last run.
     pub fn statistics(&self) -> &SimulationStatistics {
         &self.statistics
     }

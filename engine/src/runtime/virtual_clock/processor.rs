@@ -34,6 +34,7 @@
 
 use std::collections::VecDeque;
 
+use super::occupancy::Occupancy;
 use super::tournament::Tournament;
 use crate::runtime::profile::CpuProfile;
 use crate::runtime::time::{NEVER, Time};
@@ -70,6 +71,7 @@ pub(super) struct Processor {
     /// Busy hardware threads of each core.
     core_busy: Vec<u8>,
     active_cores: usize,
+    busy_threads: usize,
     /// Time a unit of work takes, in units of [`STRETCH_ONE`], by busy threads of the
     /// core.
     stretch: Vec<u64>,
@@ -87,6 +89,7 @@ pub(super) struct Processor {
     slice_head: u16,
     slice_tail: u16,
     run_queue: VecDeque<u32>,
+    occupancy: Occupancy,
 }
 
 impl Processor {
@@ -125,6 +128,7 @@ impl Processor {
             threads_per_socket,
             core_busy: vec![0; cores],
             active_cores: 0,
+            busy_threads: 0,
             stretch,
             speed: speed_by_active[0],
             speed_by_active,
@@ -137,6 +141,7 @@ impl Processor {
             slice_head: NO_THREAD,
             slice_tail: NO_THREAD,
             run_queue: VecDeque::with_capacity(1024),
+            occupancy: Occupancy::default(),
         }
     }
 
@@ -276,6 +281,8 @@ impl Processor {
         let (socket, bit) = (self.socket_of(thread), thread % self.threads_per_socket);
         self.idle_threads[socket] &= !(1 << bit);
         self.idle_cores[socket] &= !(1 << (bit / self.smt * self.smt));
+        self.busy_threads += 1;
+        self.occupancy.set_busy(now, self.busy_threads);
         self.assign(now, thread, task);
     }
 
@@ -289,6 +296,8 @@ impl Processor {
         self.retime_siblings(now, thread, busy);
         let (socket, bit) = (self.socket_of(thread), thread % self.threads_per_socket);
         self.idle_threads[socket] |= 1 << bit;
+        self.busy_threads -= 1;
+        self.occupancy.set_busy(now, self.busy_threads);
         if busy == 0 {
             self.idle_cores[socket] |= 1 << (bit / self.smt * self.smt);
             self.set_active_cores(now, self.active_cores - 1);
@@ -329,12 +338,20 @@ impl Processor {
 
     // ---- run queue and slices -------------------------------------------------
 
-    pub(super) fn enqueue(&mut self, task: u32) {
+    pub(super) fn enqueue(&mut self, now: Time, task: u32) {
         self.run_queue.push_back(task);
+        self.occupancy.set_queued(now, self.run_queue.len());
     }
 
-    pub(super) fn dequeue(&mut self) -> Option<u32> {
-        self.run_queue.pop_front()
+    pub(super) fn dequeue(&mut self, now: Time) -> Option<u32> {
+        let task = self.run_queue.pop_front()?;
+        self.occupancy.set_queued(now, self.run_queue.len());
+        Some(task)
+    }
+
+    /// The areas under the curves of busy threads and of the run queue, up to now.
+    pub(super) fn areas(&mut self, now: Time) -> (Time, Time) {
+        self.occupancy.areas(now)
     }
 
     /// When the next running task must give way; [`NEVER`] while nobody waits.
@@ -386,6 +403,7 @@ impl Processor {
             }
         }
         self.run_queue.clear();
+        self.occupancy.set_queued(now, 0);
     }
 }
 
@@ -527,7 +545,7 @@ mod tests {
         cpu.occupy(10, 0, 1);
         cpu.occupy(20, 1, 2);
         assert_eq!(cpu.next_slice_end(), NEVER);
-        cpu.enqueue(3);
+        cpu.enqueue(25, 3);
         assert_eq!(
             (cpu.next_slice_end(), cpu.oldest_slice()),
             (10 + cpu.slice, 0)

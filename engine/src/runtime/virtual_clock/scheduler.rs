@@ -134,7 +134,7 @@ impl Simulation {
                 self.processor.occupy(now, thread, id);
                 self.start_on(thread, id);
             }
-            None => self.processor.enqueue(id),
+            None => self.processor.enqueue(now, id),
         }
     }
 
@@ -165,7 +165,7 @@ impl Simulation {
     pub(super) fn release_thread(&mut self, id: u32) {
         let thread = self.tasks[id as usize].thread as usize;
         debug_assert_eq!(self.processor.task_on(thread), id);
-        match self.processor.dequeue() {
+        match self.processor.dequeue(self.now) {
             Some(next) => {
                 self.processor.replace(self.now, thread, next);
                 self.start_on(thread, next);
@@ -189,7 +189,7 @@ impl Simulation {
             self.pause_spinning(id);
         }
         self.statistics.preemptions += 1;
-        self.processor.enqueue(id);
+        self.processor.enqueue(now, id);
         self.release_thread(id);
     }
 
@@ -197,7 +197,7 @@ impl Simulation {
     /// none. The caller suspends it.
     pub(super) fn yield_current(&mut self) -> bool {
         let id = self.current_id;
-        let Some(next) = self.processor.dequeue() else {
+        let Some(next) = self.processor.dequeue(self.now) else {
             return false;
         };
         let now = self.now;
@@ -205,7 +205,7 @@ impl Simulation {
         task.state = State::Ready;
         task.turn_to(now, WaitKind::RunQueue);
         let thread = task.thread as usize;
-        self.processor.enqueue(id);
+        self.processor.enqueue(now, id);
         self.processor.replace(now, thread, next);
         self.start_on(thread, next);
         true

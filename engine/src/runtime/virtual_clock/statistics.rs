@@ -32,6 +32,11 @@ pub struct SimulationStatistics {
     pub tasks_started: u64,
     /// Random polls of a latch word by a spinning task.
     pub polls: u64,
+    /// Time with a task on it, summed over the hardware threads. Spinning and context
+    /// switches count.
+    pub busy: Time,
+    /// Time in the run queue, summed over the tasks.
+    pub queued: Time,
     /// By latch class.
     pub latches: Vec<LatchStatistics>,
     /// The time budgets of the tasks that have ended, summed.
@@ -46,6 +51,8 @@ impl SimulationStatistics {
             preemptions: 0,
             tasks_started: 0,
             polls: 0,
+            busy: 0,
+            queued: 0,
             latches: vec![LatchStatistics::default(); LatchClass::ALL.len()],
             ended_budget: [0; WaitKind::COUNT],
         }
