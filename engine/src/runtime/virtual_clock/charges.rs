@@ -72,6 +72,9 @@ impl Simulation {
             if this.must_not_suspend() {
                 return;
             }
+            // Also where time moves on without leaving the task: whether others are
+            // around is chance.
+            this.assert_no_borrow();
             let task = &mut *this.current;
             let work = std::mem::take(&mut task.debt) * FULL_SPEED;
             let thread = task.thread as usize;

@@ -265,14 +265,16 @@ impl Simulation {
     pub(super) unsafe fn suspend(simulation: *mut Simulation) {
         // SAFETY: `current` is the running task, whose yielder lives on its stack.
         unsafe {
-            debug_assert_eq!(
-                (*simulation).open_borrows,
-                0,
-                "a borrow is open at a suspend"
-            );
+            (*simulation).assert_no_borrow();
             let yielder = (*(*simulation).current).yielder;
             (*yielder).suspend(());
         }
+    }
+
+    /// In a debug build: a `TaskCell` that stays borrowed while others run is a bug.
+    #[inline]
+    pub(super) fn assert_no_borrow(&self) {
+        debug_assert_eq!(self.open_borrows, 0, "a borrow is open at a suspend");
     }
 
     /// Whether nothing may suspend: the power was cut, or the task is unwinding.

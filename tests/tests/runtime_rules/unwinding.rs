@@ -1,10 +1,14 @@
-//! The rules for code under the virtual clock, each by a program that leans on it.
+//! Nothing suspends while a task unwinds, nor after a crash cut.
+//!
+//! Destructors in the engine do nothing but release what was held. Here they do all
+//! they must not do, and still nobody else runs, nobody loses a latch, and a latch
+//! that outlives the cut is free.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-use innosim_engine::runtime::profile::{CpuProfile, SpinSettings};
+use innosim_engine::runtime::profile::CpuProfile;
 use innosim_engine::runtime::time::{MICROSECOND, MILLISECOND, NEVER, SECOND, Time};
 use innosim_engine::runtime::virtual_clock::{Outcome, Simulation, SimulationOptions};
 use innosim_engine::runtime::{
@@ -12,17 +16,7 @@ use innosim_engine::runtime::{
     WaitKind, charge, now, settle, sleep, spawn,
 };
 
-fn simulation(cpu: CpuProfile) -> Box<Simulation> {
-    Simulation::new(&SimulationOptions::new(cpu, 1)).expect("the profile is valid")
-}
-
-fn on_cores<T: 'static>(cores: u32, main: impl FnOnce() -> T + 'static) -> T {
-    simulation(CpuProfile::uniform(cores))
-        .run(main)
-        .expect("nobody waits for ever")
-}
-
-// ---- nothing suspends while a task unwinds, nor after a cut ---------------------
+use super::{on_cores, simulation};
 
 /// What the tasks of the next tests share.
 struct World {
@@ -352,54 +346,4 @@ fn a_task_that_is_born_during_a_cut_never_lives() {
     // Its closure, and what that owns, is gone: only this reference is left.
     assert_eq!(Arc::strong_count(&born), 1);
     assert_eq!(simulation.statistics().tasks_started, 2 * 4 + 1);
-}
-
-// ---- debts ----------------------------------------------------------------------
-
-#[test]
-fn a_task_pays_its_debt_before_it_ends() {
-    let mut simulation = simulation(CpuProfile::uniform(1));
-    let end = simulation.run(|| {
-        charge(5 * MICROSECOND);
-        now()
-    });
-    assert_eq!(end.unwrap(), 5 * MICROSECOND);
-    assert_eq!(simulation.now(), 5 * MICROSECOND);
-}
-
-#[test]
-fn waking_the_task_that_joins_costs_the_one_that_ends() {
-    let cpu = CpuProfile {
-        wake_call_us: 2.0,
-        ..CpuProfile::uniform(1)
-    };
-    // One core: main runs when the ended task has paid for waking it.
-    let end = simulation(cpu).run(|| {
-        spawn("child", || charge(MICROSECOND)).join();
-        now()
-    });
-    assert_eq!(end.unwrap(), 3 * MICROSECOND);
-}
-
-#[test]
-fn the_largest_spin_settings_make_a_waiter_spin_for_ever() {
-    let mut options = SimulationOptions::new(CpuProfile::uniform(2), 1);
-    options.spin = SpinSettings {
-        loops: u32::MAX,
-        wait_delay: u32::MAX,
-        pause_multiplier: 100,
-    };
-    let mut simulation = Simulation::new(&options).unwrap();
-    let outcome = simulation.run_until(SECOND, || {
-        let mutex = Arc::new(Mutex::new(LatchClass::Hot, ()));
-        let guard = mutex.lock();
-        let other = mutex.clone();
-        spawn("waiter", move || drop(other.lock()));
-        sleep(MILLISECOND, WaitKind::Other);
-        drop(guard);
-        sleep(10 * SECOND, WaitKind::Other);
-    });
-    // Its next look at the word is hours away.
-    assert!(matches!(outcome.unwrap(), Outcome::PowerCut));
-    assert_eq!(simulation.statistics().latch(LatchClass::Hot).slept, 0);
 }
