@@ -318,10 +318,12 @@ impl Simulation {
             let this = &mut *simulation;
             this.fetch_lines(latch, class);
             this.statistics.latches[class as usize].acquired += 1;
+            let since = this.now;
             if always {
+                // The holder fetches the lines: that is part of its hold.
                 Simulation::settle(simulation);
             }
-            (*simulation).now
+            since
         }
     }
 
