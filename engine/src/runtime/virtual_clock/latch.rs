@@ -410,16 +410,17 @@ impl Simulation {
                 latch.release(mode);
                 return;
             }
-            let this = &mut *simulation;
-            let settle = this.settle == super::Settle::Always
+            let settle = (*simulation).settle == super::Settle::Always
                 || class.is_hot(mode)
-                || (mode != LatchMode::S && this.now != since);
+                || (mode != LatchMode::S && (*simulation).now != since);
             if settle {
+                Simulation::settle(simulation);
+                // Only now is it known who has come to spin during the hold.
                 let number = latch.queue.load(Relaxed);
                 if number != NO_QUEUE {
-                    this.refetch_word_line(number, class, since);
+                    (*simulation).refetch_word_line(number, class, since);
+                    Simulation::settle(simulation);
                 }
-                Simulation::settle(simulation);
             }
             let this = &mut *simulation;
             latch.release(mode);
