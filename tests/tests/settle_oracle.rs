@@ -11,11 +11,13 @@ use innosim_engine::runtime::time::{MICROSECOND, NANOSECOND};
 use innosim_engine::runtime::virtual_clock::{
     Settle, Simulation, SimulationOptions, SimulationStatistics,
 };
-use innosim_engine::runtime::{LatchClass, Mutex, WaitKind, charge, sleep, spawn};
+use innosim_engine::runtime::{
+    LatchClass, LatchMode, Mutex, PageLatch, WaitKind, charge, sleep, spawn,
+};
 
 // ---- the rules, one by one --------------------------------------------------------
 
-fn both(machine: CpuProfile, program: fn()) -> [SimulationStatistics; 2] {
+fn both(machine: CpuProfile, program: impl Fn() + Copy + 'static) -> [SimulationStatistics; 2] {
     [Settle::Lazy, Settle::Always].map(|settle| {
         let options = SimulationOptions {
             settle,
@@ -52,5 +54,29 @@ fn fetching_the_lines_is_part_of_the_hold() {
             counts.latch(LatchClass::TrxSys).hold,
             5 * MICROSECOND + lines
         );
+    }
+}
+
+#[test]
+fn work_before_an_exclusive_latch_is_not_done_inside_it() {
+    for mode in [LatchMode::SX, LatchMode::X] {
+        // The page is free, so nobody notices when it is asked for; but the hot latch
+        // inside makes time pass while it is held.
+        let counts = both(CpuProfile::uniform(1), move || {
+            let page = PageLatch::new();
+            let hot = Mutex::new(LatchClass::Hot, ());
+            charge(11 * MICROSECOND);
+            let held = page.lock(mode, || WaitKind::Latch);
+            charge(2 * MICROSECOND);
+            let guard = hot.lock();
+            charge(3 * MICROSECOND);
+            drop(guard);
+            // SAFETY: taken in this mode above.
+            unsafe { page.unlock(mode, held) };
+        });
+        for counts in counts {
+            assert_eq!(counts.latch(LatchClass::Hot).hold, 3 * MICROSECOND);
+            assert_eq!(counts.latch(LatchClass::Page).hold, 5 * MICROSECOND);
+        }
     }
 }

@@ -293,7 +293,7 @@ impl Simulation {
                 return NOT_TAKEN;
             }
             let always = (*simulation).settle == super::Settle::Always;
-            if always || class.is_hot(mode) {
+            if always || mode != LatchMode::S || class.is_hot(mode) {
                 Simulation::settle(simulation);
             } else if latch.queue.load(Relaxed) != NO_QUEUE
                 || !SpinMode::from(mode).eligible(latch.word.load(Relaxed))
