@@ -52,6 +52,8 @@ pub fn spawn<T: Send + 'static>(
     } else {
         // SAFETY: the current task calls; the borrow ends with the statement.
         unsafe {
+            // The new task must not begin before its parent has got here.
+            Simulation::settle(simulation);
             if Simulation::is_cut(simulation) {
                 drop(run);
             } else {

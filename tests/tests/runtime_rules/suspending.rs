@@ -18,6 +18,17 @@ fn a_task_pays_its_debt_before_it_ends() {
 }
 
 #[test]
+fn a_task_does_not_begin_before_its_parent_has_spawned_it() {
+    let born = on_cores(2, || {
+        charge(5 * MICROSECOND);
+        let child = spawn("child", now);
+        charge(7 * MICROSECOND);
+        child.join()
+    });
+    assert_eq!(born, 5 * MICROSECOND);
+}
+
+#[test]
 fn waking_the_task_that_joins_costs_the_one_that_ends() {
     let cpu = CpuProfile {
         wake_call_us: 2.0,
