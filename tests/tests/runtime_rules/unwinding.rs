@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use innosim_engine::runtime::profile::CpuProfile;
 use innosim_engine::runtime::time::{MICROSECOND, MILLISECOND, NEVER, SECOND, Time};
-use innosim_engine::runtime::virtual_clock::{Outcome, Simulation, SimulationOptions};
+use innosim_engine::runtime::virtual_clock::{Outcome, Settle, Simulation, SimulationOptions};
 use innosim_engine::runtime::{
     self, Event, LatchClass, LatchMode, Mutex, PageLatch, RwLock, RwLockUpgradableReadGuard,
     WaitKind, charge, now, settle, sleep, spawn,
@@ -315,6 +315,46 @@ fn a_cut_while_writers_wait_for_readers_to_leave_takes_back_their_reservations()
     });
     assert!(matches!(outcome.unwrap(), Outcome::PowerCut));
     simulation.run(move || use_all(&world)).unwrap();
+}
+
+#[test]
+fn a_cut_in_the_middle_of_a_release_or_an_upgrade_leaves_the_latch_free() {
+    // The debt is paid before a release and before an upgrade, and after an
+    // acquisition if debts are always settled: the cut comes while it is.
+    for rule in [Settle::Lazy, Settle::Always] {
+        for cut_at in 1..12 {
+            let machine = CpuProfile {
+                line_same_socket_ns: 300.0,
+                ..CpuProfile::uniform(2)
+            };
+            let options = SimulationOptions {
+                settle: rule,
+                ..SimulationOptions::new(machine, 1)
+            };
+            let mut simulation = Simulation::new(&options).unwrap();
+            let world = World::new();
+            let shared = world.clone();
+            let outcome = simulation.run_until(cut_at * MICROSECOND, move || {
+                // Its lines come from the other core.
+                let other = shared.clone();
+                spawn("other", move || drop(other.hot.lock())).join();
+                let hot = shared.hot.lock();
+                charge(3 * MICROSECOND);
+                drop(hot);
+                let page = shared.lock_page(LatchMode::X);
+                charge(2 * MICROSECOND);
+                settle();
+                charge(2 * MICROSECOND);
+                drop(page);
+                let tree = shared.tree.upgradable_read();
+                charge(4 * MICROSECOND);
+                drop(RwLockUpgradableReadGuard::upgrade(tree));
+                sleep(SECOND, WaitKind::Other);
+            });
+            assert!(matches!(outcome.unwrap(), Outcome::PowerCut));
+            simulation.run(move || use_all(&world)).unwrap();
+        }
+    }
 }
 
 #[test]

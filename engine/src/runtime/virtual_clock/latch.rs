@@ -141,6 +141,19 @@ impl Drop for Waiter<'_> {
     }
 }
 
+/// A latch whose holder settles on its way in or out, when no guard of the engine
+/// stands for it. If it is unwound there, by a crash cut, the latch is let go.
+struct ReleaseIfUnwound<'a> {
+    latch: &'a VirtualLatch,
+    mode: LatchMode,
+}
+
+impl Drop for ReleaseIfUnwound<'_> {
+    fn drop(&mut self) {
+        self.latch.release(self.mode);
+    }
+}
+
 impl VirtualLatch {
     pub(in crate::runtime) const fn new() -> Self {
         VirtualLatch {
@@ -321,7 +334,9 @@ impl Simulation {
             let since = this.now;
             if always {
                 // The holder fetches the lines: that is part of its hold.
+                let unwound = ReleaseIfUnwound { latch, mode };
                 Simulation::settle(simulation);
+                std::mem::forget(unwound);
             }
             since
         }
@@ -379,7 +394,10 @@ impl Simulation {
                 latch.word.store(latch.word.load(Relaxed) | X, Relaxed);
                 return;
             }
+            let mode = LatchMode::SX;
+            let unwound = ReleaseIfUnwound { latch, mode };
             Simulation::settle(simulation);
+            std::mem::forget(unwound);
             let word = latch.word.load(Relaxed);
             debug_assert!(word & SX != 0 && word & (X | RESERVED) == 0);
             latch.word.store(word | RESERVED, Relaxed);
@@ -414,6 +432,7 @@ impl Simulation {
                 || class.is_hot(mode)
                 || (mode != LatchMode::S && (*simulation).now != since);
             if settle {
+                let unwound = ReleaseIfUnwound { latch, mode };
                 Simulation::settle(simulation);
                 // Only now is it known who has come to spin during the hold.
                 let number = latch.queue.load(Relaxed);
@@ -421,6 +440,7 @@ impl Simulation {
                     (*simulation).refetch_word_line(number, class, since);
                     Simulation::settle(simulation);
                 }
+                std::mem::forget(unwound);
             }
             let this = &mut *simulation;
             latch.release(mode);
