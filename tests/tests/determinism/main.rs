@@ -207,17 +207,17 @@ fn digests(trace: &Trace) -> [u64; PARTS + 1] {
 /// ```text
 /// INNOSIM_TEST_CHILD=/tmp/draws cargo test --test determinism environments
 /// ```
-const DRAWS: usize = 8602;
+const DRAWS: usize = 9540;
 const DIGESTS: [u64; PARTS + 1] = [
-    0x112a_e69b_e3f9_5763,
-    0xfb62_2424_d971_7692,
-    0x7d56_b248_5d28_adb2,
-    0x971f_d13f_ee71_3277,
-    0x66e2_c9ef_f015_eb4b,
-    0xde8d_20ae_4c19_d301,
-    0x4f50_e1b6_8e50_5940,
-    0x1d10_48d7_60f9_ae1e,
-    0xe750_f877_42ad_e452,
+    0x91d3_dfbd_cafc_ccce,
+    0x7815_205b_a0ac_82b2,
+    0x81c4_9e1f_e51f_7bac,
+    0x5950_8473_6d7c_62ff,
+    0xa4c5_cd58_866f_725d,
+    0xd244_65b1_2d22_fb38,
+    0x77f9_c84f_b1b7_d3f7,
+    0x8390_fb39_b667_aa5e,
+    0x304d_8837_611f_15ae,
 ];
 
 #[test]

@@ -91,7 +91,7 @@ fn work(world: &World, number: u64) -> Time {
     let mut stream = runtime::stream(&format!("task {number}"));
     for _ in 0..ROUNDS {
         charge((stream.draw(&demand) * 12.0 * MICROSECOND as f64) as Time);
-        match stream.below(6) {
+        match stream.below(7) {
             0 => *world.trx_sys.lock() += 1,
             1 => {
                 let page = &world.pages[stream.below(7) as usize];
@@ -114,6 +114,10 @@ fn work(world: &World, number: u64) -> Time {
                 }
             }
             4 => {
+                let tree = world.tree.read();
+                charge(stream.below(25 * MICROSECOND) + *tree);
+            }
+            5 => {
                 world.event.set();
                 let length = stream.exponential() * 20.0 * MICROSECOND as f64;
                 sleep(length as Time, WaitKind::LogSync);
