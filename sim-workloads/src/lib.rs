@@ -1,1 +1,3 @@
 //! sysbench workloads, machine profiles, experiments and reports for innosim.
+
+pub mod kernel;

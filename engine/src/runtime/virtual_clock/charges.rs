@@ -47,7 +47,9 @@ impl Simulation {
     #[inline]
     pub(in crate::runtime) unsafe fn task_time(simulation: *mut Simulation) -> Time {
         // SAFETY: as for `charge`.
-        unsafe { (*simulation).now + (*(*simulation).current).debt }
+        unsafe {
+            (*simulation).now + (*(*simulation).current).debt + (*(*simulation).current).stall
+        }
     }
 
     /// Pays the current task's debt: time passes, others run.
@@ -58,7 +60,7 @@ impl Simulation {
     pub(in crate::runtime) unsafe fn settle(simulation: *mut Simulation) {
         // SAFETY: as for `charge`.
         unsafe {
-            if (*(*simulation).current).debt != 0 {
+            if (*(*simulation).current).debt | (*(*simulation).current).stall != 0 {
                 Simulation::settle_debt(simulation);
             }
         }
@@ -74,8 +76,9 @@ impl Simulation {
             }
             let task = &mut *this.current;
             let work = std::mem::take(&mut task.debt) * FULL_SPEED;
+            let stall = std::mem::take(&mut task.stall);
             let thread = task.thread as usize;
-            this.processor.start(this.now, thread, work);
+            this.processor.start(this.now, thread, work, stall);
             if this.advance_inline(thread) {
                 return;
             }

@@ -38,7 +38,6 @@
 use std::sync::atomic::{AtomicU16, AtomicU32, Ordering::Relaxed};
 
 use super::Simulation;
-use super::processor::FULL_SPEED;
 use super::task::Wakeup;
 use crate::runtime::latch_class::{LatchClass, LatchMode};
 use crate::runtime::time::{NEVER, Time};
@@ -443,7 +442,7 @@ impl Simulation {
         }
         latch.last_thread.store(task.thread, Relaxed);
         if last != NO_THREAD {
-            task.debt += u64::from(class.facts().lines)
+            task.stall += u64::from(class.facts().lines)
                 * self.line_transfer(last.into(), task.thread.into());
         }
     }
@@ -469,14 +468,14 @@ impl Simulation {
         // SAFETY: `current` is the running task.
         let task = unsafe { &mut *self.current };
         let accesses = f64::from(class.facts().word_line_accesses);
-        let hold = (self.now - since + task.debt) as f64;
+        let hold = (self.now - since + task.debt + task.stall) as f64;
         let round = (self.timing.round_max / 2 + self.timing.round_check) as f64;
         let polls_between = spinners * hold / (accesses * round);
         let share = -libm::expm1(-polls_between);
         let transfer = (self.timing.line_cross_socket * (self.timing.sockets - 1)
             + self.timing.line_same_socket)
             / self.timing.sockets;
-        task.debt += (accesses * share * transfer as f64) as Time;
+        task.stall += (accesses * share * transfer as f64) as Time;
     }
 
     // ---- spinning -------------------------------------------------------------
@@ -493,7 +492,8 @@ impl Simulation {
         task.spin_kind = waiting_for;
         task.turn_to(now, waiting_for);
         let thread = task.thread as usize;
-        self.processor.start(now, thread, budget * FULL_SPEED);
+        self.processor.set_spinning(now, thread, true);
+        self.processor.start(now, thread, 0, budget);
         self.queues.get(number).spinners.push(id);
     }
 
@@ -505,6 +505,8 @@ impl Simulation {
         let number = std::mem::replace(&mut task.spin_queue, NO_QUEUE);
         task.turn_to(now, WaitKind::Cpu);
         let granted = task.spin_granted;
+        self.processor
+            .set_spinning(now, task.thread as usize, false);
         if !granted {
             self.remove_spinner(number, id);
         }
@@ -522,6 +524,8 @@ impl Simulation {
     /// A spinning task has a hardware thread again.
     pub(super) fn resume_spinning(&mut self, id: u32) {
         let task = &self.tasks[id as usize];
+        self.processor
+            .set_spinning(self.now, task.thread as usize, true);
         if !task.spin_granted {
             let number = task.spin_queue;
             self.queues.get(number).spinners.push(id);

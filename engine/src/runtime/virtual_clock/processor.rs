@@ -17,6 +17,11 @@
 //! * A sibling thread of the core starts or stops. The charge in flight is
 //!   re-timed: the work done so far is subtracted, and the rest goes on at the
 //!   new rate.
+//! A task that spins on a latch sits in PAUSE, which leaves the core's execution units
+//! to the sibling: it occupies its thread but does not slow the other. And a *stall*
+//! (a cache line on its way from another core) lasts as long as it lasts, whatever
+//! the sibling does.
+//!
 //! * The number of active cores changes, and with it the frequency of all. That
 //!   would re-time every charge at every idle/busy change of any core. Instead the
 //!   processor keeps a *work clock* that advances by the current speed, and all
@@ -53,7 +58,10 @@ const NO_THREAD: u16 = u16::MAX;
 struct HardwareThread {
     task: u32,
     core: u16,
-    /// The charge in flight: work left at `since` on the work clock.
+    /// Whether the running task spins on a latch.
+    spins: bool,
+    /// The charge in flight: first a stall, which ends at `since` on the work clock,
+    /// then this much work.
     work_left: Work,
     since: u64,
     /// When the running task's slice began, and its neighbours in that order.
@@ -66,7 +74,9 @@ pub(super) struct Processor {
     threads: Vec<HardwareThread>,
     smt: usize,
     threads_per_socket: usize,
-    /// Busy hardware threads of each core.
+    /// Hardware threads of each core that have a task.
+    core_occupied: Vec<u8>,
+    /// Those of them whose task does not spin: they share the execution units.
     core_busy: Vec<u8>,
     active_cores: usize,
     /// Time a unit of work takes, in 1024ths, by busy threads of the core.
@@ -112,6 +122,7 @@ impl Processor {
                 .map(|thread| HardwareThread {
                     task: NO_TASK,
                     core: (thread / smt) as u16,
+                    spins: false,
                     work_left: 0,
                     since: 0,
                     slice_start: 0,
@@ -121,6 +132,7 @@ impl Processor {
                 .collect(),
             smt,
             threads_per_socket,
+            core_occupied: vec![0; cores],
             core_busy: vec![0; cores],
             active_cores: 0,
             stretch,
@@ -147,7 +159,9 @@ impl Processor {
 
     #[inline]
     fn time_of(&self, work: u64) -> Time {
-        self.epoch_time + (work - self.epoch_work).div_ceil(self.speed)
+        // A charge that ends at the very instant of a change of speed may lie a
+        // fraction of a picosecond before the new epoch.
+        self.epoch_time + work.saturating_sub(self.epoch_work).div_ceil(self.speed)
     }
 
     fn set_active_cores(&mut self, now: Time, active: usize) {
@@ -174,20 +188,21 @@ impl Processor {
         }
     }
 
-    /// Starts a charge on a hardware thread that has none in flight.
+    /// Starts a charge on a hardware thread that has none in flight: so much work,
+    /// and a stall of so many picoseconds.
     #[inline]
-    pub(super) fn start(&mut self, now: Time, thread: usize, work: Work) {
-        let clock = self.work_clock(now);
+    pub(super) fn start(&mut self, now: Time, thread: usize, work: Work, stall: Time) {
+        let stall_end = self.work_clock(now) + stall * self.speed;
         let slot = &mut self.threads[thread];
         slot.work_left = work;
-        slot.since = clock;
-        let stretch = self.stretch[self.core_busy[slot.core as usize] as usize];
+        slot.since = stall_end;
+        let stretch = self.stretch[self.core_busy[slot.core as usize].max(1) as usize];
         self.completions
-            .set(thread, clock + work * stretch / STRETCH_ONE);
+            .set(thread, stall_end + work * stretch / STRETCH_ONE);
     }
 
-    /// Stops the charge in flight; returns the work that is left of it.
-    pub(super) fn stop(&mut self, now: Time, thread: usize) -> Work {
+    /// Stops the charge in flight; returns the work and the stall that are left of it.
+    pub(super) fn stop(&mut self, now: Time, thread: usize) -> (Work, Time) {
         let left = self.left(now, thread);
         self.completions.set(thread, u64::MAX);
         left
@@ -195,14 +210,18 @@ impl Processor {
 
     /// Makes the charge in flight end now, whatever was left of it.
     pub(super) fn finish_now(&mut self, now: Time, thread: usize) {
-        self.start(now, thread, 0);
+        self.start(now, thread, 0, 0);
     }
 
-    fn left(&self, now: Time, thread: usize) -> Work {
+    fn left(&self, now: Time, thread: usize) -> (Work, Time) {
         let slot = &self.threads[thread];
-        let stretch = self.stretch[self.core_busy[slot.core as usize] as usize];
-        let done = (self.work_clock(now) - slot.since) * STRETCH_ONE / stretch;
-        slot.work_left.saturating_sub(done)
+        let clock = self.work_clock(now);
+        if clock < slot.since {
+            return (slot.work_left, (slot.since - clock).div_ceil(self.speed));
+        }
+        let stretch = self.stretch[self.core_busy[slot.core as usize].max(1) as usize];
+        let done = (clock - slot.since) * STRETCH_ONE / stretch;
+        (slot.work_left.saturating_sub(done), 0)
     }
 
     // ---- who runs where -------------------------------------------------------
@@ -264,11 +283,11 @@ impl Processor {
     pub(super) fn occupy(&mut self, now: Time, thread: usize, task: u32) {
         debug_assert_eq!(self.threads[thread].task, NO_TASK);
         let core = self.threads[thread].core as usize;
-        let busy = self.core_busy[core];
-        self.retime_siblings(now, thread, busy + 1);
-        if busy == 0 {
+        self.core_occupied[core] += 1;
+        if self.core_occupied[core] == 1 {
             self.set_active_cores(now, self.active_cores + 1);
         }
+        self.retime_siblings(now, thread, self.core_busy[core] + 1);
         let (socket, bit) = (self.socket_of(thread), thread % self.threads_per_socket);
         self.idle_threads[socket] &= !(1 << bit);
         self.idle_cores[socket] &= !(1 << (bit / self.smt * self.smt));
@@ -277,25 +296,37 @@ impl Processor {
 
     /// Leaves a hardware thread idle. Its sibling's charge is re-timed.
     pub(super) fn vacate(&mut self, now: Time, thread: usize) {
+        self.set_spinning(now, thread, false);
         self.unlink_slice(thread);
         self.completions.set(thread, u64::MAX);
         let core = self.threads[thread].core as usize;
         self.threads[thread].task = NO_TASK;
-        let busy = self.core_busy[core] - 1;
-        self.retime_siblings(now, thread, busy);
+        self.retime_siblings(now, thread, self.core_busy[core] - 1);
+        self.core_occupied[core] -= 1;
         let (socket, bit) = (self.socket_of(thread), thread % self.threads_per_socket);
         self.idle_threads[socket] |= 1 << bit;
-        if busy == 0 {
+        if self.core_occupied[core] == 0 {
             self.idle_cores[socket] |= 1 << (bit / self.smt * self.smt);
             self.set_active_cores(now, self.active_cores - 1);
         }
     }
 
-    /// Replaces the task of a busy hardware thread: core and rates stay as they
-    /// are, a new slice begins.
+    /// Replaces the task of a busy hardware thread; a new slice begins.
     pub(super) fn replace(&mut self, now: Time, thread: usize, task: u32) {
+        self.set_spinning(now, thread, false);
         self.unlink_slice(thread);
         self.assign(now, thread, task);
+    }
+
+    /// The task on this thread begins or ends to spin.
+    pub(super) fn set_spinning(&mut self, now: Time, thread: usize, spins: bool) {
+        if self.threads[thread].spins == spins {
+            return;
+        }
+        self.threads[thread].spins = spins;
+        let core = self.threads[thread].core as usize;
+        let busy = self.core_busy[core];
+        self.retime_siblings(now, thread, if spins { busy - 1 } else { busy + 1 });
     }
 
     fn assign(&mut self, now: Time, thread: usize, task: u32) {
@@ -312,13 +343,13 @@ impl Processor {
             if sibling == thread || self.completions.key(sibling) == u64::MAX {
                 continue;
             }
-            let left = self.left(now, sibling);
-            let clock = self.work_clock(now);
-            self.threads[sibling].work_left = left;
-            self.threads[sibling].since = clock;
-            let stretch = self.stretch[busy as usize];
+            let (work, stall) = self.left(now, sibling);
+            let stall_end = self.work_clock(now) + stall * self.speed;
+            self.threads[sibling].work_left = work;
+            self.threads[sibling].since = stall_end;
+            let stretch = self.stretch[busy.max(1) as usize];
             self.completions
-                .set(sibling, clock + left * stretch / STRETCH_ONE);
+                .set(sibling, stall_end + work * stretch / STRETCH_ONE);
         }
         self.core_busy[core] = busy;
     }
@@ -416,11 +447,11 @@ mod tests {
     fn a_charge_in_flight_is_retimed_when_its_sibling_starts_and_stops() {
         let mut cpu = Processor::new(&profile(1, 1, 2));
         cpu.occupy(0, 0, 1);
-        cpu.start(0, 0, 10 * MICROSECOND * FULL_SPEED);
+        cpu.start(0, 0, 10 * MICROSECOND * FULL_SPEED, 0);
         assert_eq!(cpu.next_completion(), (10 * MICROSECOND, 0));
         // 4 µs alone, then 1.6 µs side by side do one microsecond of work.
         cpu.occupy(4 * MICROSECOND, 1, 2);
-        cpu.start(4 * MICROSECOND, 1, MICROSECOND * FULL_SPEED);
+        cpu.start(4 * MICROSECOND, 1, MICROSECOND * FULL_SPEED, 0);
         let (end, thread) = cpu.next_completion();
         // 1/0.625 = 1638.4/1024, rounded to 1638: 0.02 % fast.
         assert_eq!((end, thread), (4 * MICROSECOND + 1_599_610, 1));
@@ -436,9 +467,9 @@ mod tests {
         profile.turbo = vec![(1, 1.0), (2, 0.75)];
         let mut cpu = Processor::new(&profile);
         cpu.occupy(0, 0, 1);
-        cpu.start(0, 0, 10 * MICROSECOND * FULL_SPEED);
+        cpu.start(0, 0, 10 * MICROSECOND * FULL_SPEED, 0);
         cpu.occupy(4 * MICROSECOND, 1, 2);
-        cpu.start(4 * MICROSECOND, 1, 3 * MICROSECOND * FULL_SPEED);
+        cpu.start(4 * MICROSECOND, 1, 3 * MICROSECOND * FULL_SPEED, 0);
         // The second core does 3 µs of work in 4 µs; then the first speeds up.
         assert_eq!(cpu.next_completion(), (8 * MICROSECOND, 1));
         cpu.vacate(8 * MICROSECOND, 1);

@@ -155,7 +155,8 @@ impl Simulation {
             },
         );
         let work = std::mem::take(&mut task.pending) + self.timing.context_switch * FULL_SPEED;
-        self.processor.start(now, thread, work);
+        let stall = std::mem::take(&mut task.pending_stall);
+        self.processor.start(now, thread, work, stall);
         if spinning {
             self.resume_spinning(id);
         }
@@ -182,7 +183,7 @@ impl Simulation {
         let now = self.now;
         let left = self.processor.stop(now, thread);
         let task = &mut self.tasks[id as usize];
-        task.pending = left;
+        (task.pending, task.pending_stall) = left;
         task.state = State::Ready;
         task.turn_to(now, WaitKind::RunQueue);
         if task.spin_queue != NO_QUEUE {

@@ -55,8 +55,12 @@ pub(super) struct Task {
     pub(super) yielder: *const Yielder<(), ()>,
     /// CPU used since the last settle, in picoseconds of work.
     pub(super) debt: Time,
+    /// Time stalled on cache lines since the last settle.
+    pub(super) stall: Time,
     /// Work to do when it next gets a hardware thread.
     pub(super) pending: Work,
+    /// Stall to sit out before that.
+    pub(super) pending_stall: Time,
     pub(super) thread: u16,
     pub(super) last_thread: Option<u16>,
     pub(super) state: State,
@@ -81,7 +85,9 @@ impl Task {
             coroutine: None,
             yielder: std::ptr::null(),
             debt: 0,
+            stall: 0,
             pending: 0,
+            pending_stall: 0,
             thread: 0,
             last_thread: None,
             state: State::Ended,
