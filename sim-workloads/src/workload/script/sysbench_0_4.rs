@@ -4,8 +4,8 @@
 //! starts as one long run of duplicates. Statements are prepared.
 //!
 //! * `complex`: as `oltp_read_write`, with *five* writes: one more update of k hits
-//!   the row that is then deleted and inserted again. Published 0.4.12 reports show
-//!   it (50,000 writes in 10,000 transactions, 19 read/write requests each).
+//!   the row that is then deleted and inserted again. Statement digests published
+//!   from runs of 0.4 show two updates of k for each update of c.
 //! * `simple`: one select by primary key.
 //! * `nontrx`: one statement, chosen by `nontrx_mode`.
 //! * `fetch-update`: half the events fetch a row by primary key, half update one.
