@@ -3,7 +3,7 @@
 //! Every *group* of statements draws a table of its own, so a transaction over many
 //! tables touches up to eight of them. The two generations run the same scripts;
 //! they differ in the default distribution (see
-//! [`SysbenchVersion`](crate::workload::SysbenchVersion)).
+//! [`SysbenchVersion`]).
 //!
 //! ```text
 //!   script                  reads  writes  other   queries
@@ -92,91 +92,42 @@ fn writes<R: Rng + ?Sized>(draw: &mut Draw<'_, R>) {
     draw.delete_inserts(table);
 }
 
-macro_rules! script {
-    ($version:expr, $prefix:literal, $name:literal, $kind:ident, $protocol:ident, $summary:literal) => {
-        ScriptInfo {
+/// One list for both generations, so that they cannot drift apart.
+macro_rules! scripts {
+    ($version:ident, $prefix:literal) => {
+        scripts! { $version, $prefix,
+            "oltp_point_select" PointSelect Prepared
+                "one select by primary key, autocommit",
+            "oltp_read_only" ReadOnly Prepared
+                "10 selects by primary key and 4 ranges in a transaction",
+            "oltp_read_write" ReadWrite Prepared
+                "oltp_read_only's reads, 2 updates, a delete and an insert",
+            "oltp_write_only" WriteOnly Prepared
+                "2 updates, a delete and an insert in a transaction",
+            "oltp_update_index" UpdateIndex Prepared
+                "one update of the indexed column, autocommit",
+            "oltp_update_non_index" UpdateNonIndex Prepared
+                "one update of a column without index, autocommit",
+            "oltp_insert" Insert Text
+                "one insert, autocommit",
+            "oltp_delete" Delete Prepared
+                "one delete by primary key, autocommit",
+        }
+    };
+    ($version:ident, $prefix:literal,
+        $($name:literal $kind:ident $protocol:ident $summary:literal,)*) => {
+        &[$(ScriptInfo {
             name: concat!($prefix, $name),
-            version: $version,
+            version: SysbenchVersion::$version,
             protocol: Protocol::$protocol,
             summary: $summary,
             kind: super::Kind::V1_0(Kind::$kind),
-        }
-    };
-}
-/// Builds both generations' lists, so that they cannot drift apart.
-macro_rules! scripts {
-    ($version:expr, $prefix:literal) => {
-        &[
-            script!(
-                $version,
-                $prefix,
-                "oltp_point_select",
-                PointSelect,
-                Prepared,
-                "one select by primary key, autocommit"
-            ),
-            script!(
-                $version,
-                $prefix,
-                "oltp_read_only",
-                ReadOnly,
-                Prepared,
-                "10 selects by primary key and 4 ranges in a transaction"
-            ),
-            script!(
-                $version,
-                $prefix,
-                "oltp_read_write",
-                ReadWrite,
-                Prepared,
-                "oltp_read_only's reads, 2 updates, a delete and an insert"
-            ),
-            script!(
-                $version,
-                $prefix,
-                "oltp_write_only",
-                WriteOnly,
-                Prepared,
-                "2 updates, a delete and an insert in a transaction"
-            ),
-            script!(
-                $version,
-                $prefix,
-                "oltp_update_index",
-                UpdateIndex,
-                Prepared,
-                "one update of the indexed column, autocommit"
-            ),
-            script!(
-                $version,
-                $prefix,
-                "oltp_update_non_index",
-                UpdateNonIndex,
-                Prepared,
-                "one update of a column without index, autocommit"
-            ),
-            script!(
-                $version,
-                $prefix,
-                "oltp_insert",
-                Insert,
-                Text,
-                "one insert, autocommit"
-            ),
-            script!(
-                $version,
-                $prefix,
-                "oltp_delete",
-                Delete,
-                Prepared,
-                "one delete by primary key, autocommit"
-            ),
-        ]
+        }),*]
     };
 }
 
 /// 1.0's scripts, by the names that sysbench gives them.
-pub(super) static SCRIPTS: &[ScriptInfo] = scripts!(SysbenchVersion::V1_0, "");
+pub(super) static SCRIPTS: &[ScriptInfo] = scripts!(V1_0, "");
 
 /// The same scripts under 1.1: uniform by default.
-pub(super) static SCRIPTS_1_1: &[ScriptInfo] = scripts!(SysbenchVersion::V1_1, "sysbench-1.1/");
+pub(super) static SCRIPTS_1_1: &[ScriptInfo] = scripts!(V1_1, "sysbench-1.1/");
