@@ -2,9 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use super::*;
+use crate::sysvar::registry::GIB;
+
+mod derived_defaults;
+mod mycnf;
+mod reading;
+mod scale;
+mod seeds;
 
 /// A file system in memory. Paths are compared part by part, so `d/` is `d`.
 #[derive(Debug, Default)]
@@ -42,4 +50,56 @@ impl OptionFileSource for MemoryFiles {
         }
         Ok(names)
     }
+}
+
+/// Two sockets of 24 hardware threads and 128 GiB.
+const MACHINE: MachineFacts = MachineFacts {
+    logical_cpus: 48,
+    memory_bytes: 128 * GIB,
+};
+
+const SCALE_1: NonZeroU32 = NonZeroU32::MIN;
+
+/// The options of one option file in memory.
+fn options_of(text: &str) -> Options {
+    let mut options = Options::new();
+    options.read_file(&MemoryFiles::new(&[("my.cnf", text)]), Path::new("my.cnf"));
+    options
+}
+
+/// Looks at one option file, at full size on [`MACHINE`].
+fn examine_text(flavor: Flavor, text: &str) -> Examination {
+    examine(flavor, &options_of(text), MACHINE, SCALE_1)
+}
+
+/// Settings of an option file that has no errors.
+fn settings_of(flavor: Flavor, text: &str) -> Settings {
+    resolve(flavor, &options_of(text), MACHINE, SCALE_1).unwrap()
+}
+
+/// A variable's unscaled value as text.
+fn value(settings: &Settings, name: &str) -> String {
+    settings
+        .unscaled()
+        .get(name)
+        .unwrap_or_else(|| panic!("{name} has no value"))
+        .to_string()
+}
+
+/// All warnings as text.
+fn warnings(settings: &Settings) -> Vec<String> {
+    settings
+        .warnings()
+        .iter()
+        .map(|warning| warning.to_string())
+        .collect()
+}
+
+/// All errors as text.
+fn errors(examination: &Examination) -> Vec<String> {
+    examination
+        .errors
+        .iter()
+        .map(|error| error.to_string())
+        .collect()
 }
