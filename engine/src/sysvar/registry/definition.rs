@@ -1,4 +1,5 @@
-//! What one entry of the registry says: the data types. `history.rs` has the words in which the tables say it.
+//! What one entry of the registry says: the data types. `history.rs` has the words in
+//! which the tables say it.
 
 use super::super::derive::DerivedDefault;
 use super::super::flavor::Flavor;
