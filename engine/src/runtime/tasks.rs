@@ -37,9 +37,12 @@ pub fn spawn<T: Send + 'static>(
     let inner = shared.clone();
     let run = move || {
         let value = body();
+        // The task ends when its work is done, not when its code has run.
+        settle();
         *inner.result.lock() = Some(value);
         inner.ended.set();
     };
+    settle();
     let simulation = ambient::simulation();
     let thread = if simulation.is_null() {
         let builder = std::thread::Builder::new().name(name.into());

@@ -86,13 +86,9 @@ impl Simulation {
             state.is_set = true;
             state.count += 1;
             let mut waiters = std::mem::take(&mut state.waiters);
-            let calls = waiters.len() as u64;
-            for &id in &waiters {
-                this.wake(id);
-            }
+            this.wake_all(waiters.iter().copied());
             waiters.clear();
             event.state().waiters = waiters;
-            (*this.current).debt += calls * this.timing.wake_call;
         }
     }
 
@@ -137,7 +133,9 @@ impl Simulation {
             Simulation::suspend(simulation);
             if (*(*simulation).current).woken == Woken::TimedOut {
                 drop(waiting);
-                return false;
+                // It may have been set since the time was over, before a CPU was free.
+                let state = event.state();
+                return state.is_set || state.count != count;
             }
             std::mem::forget(waiting);
             true
@@ -171,6 +169,9 @@ impl Simulation {
     pub(in crate::runtime) unsafe fn yield_now(simulation: *mut Simulation) {
         // SAFETY: as for `latch`.
         unsafe {
+            // The call itself takes time: a loop that yields until something happens
+            // must not stand still when nobody else is ready.
+            (*(*simulation).current).debt += (*simulation).timing.yield_call;
             Simulation::settle(simulation);
             if (*simulation).must_not_suspend() || !(*simulation).yield_current() {
                 return;
