@@ -26,29 +26,63 @@
 //! | [`page_id`] | page numbers, space ids, LSNs |
 //! | [`field`] | a field of a page: offset, width, name, declared once |
 //! | [`fil`], [`checksum`], [`page_type`] | the frame, and how a damaged page is noticed |
+//! | [`change_log`], [`operations`], [`operation_codec`] | how changes are recorded and replayed |
 //! | [`encoding`], [`compressed_integer`], [`roll_pointer`] | values as bytes |
+//! | [`record`], [`record_format`], [`record_fields`], [`record_build`], [`record_compare`] | one record |
+//! | [`index_header`], [`index_page`], [`directory`], [`search`] | an index page, read |
+//! | [`insert`], [`delete`], [`update`], [`reorganise`], [`record_list`], [`bulk`] | an index page, changed |
+//! | [`check`] | everything that must hold on an index page |
 //! | [`file_list`] | free space |
 //!
 //! Sources: the MySQL 8.0/8.4 and MariaDB 10.11 manuals and public descriptions
 //! of the format, checked against files which those servers wrote.
 
+pub mod bulk;
 mod bytes;
+pub mod change_log;
+pub mod check;
 pub mod checksum;
 pub mod compressed_integer;
+pub mod delete;
+pub mod directory;
 pub mod encoding;
 pub mod field;
 pub mod fil;
 pub mod file_list;
+pub mod index_header;
+pub mod index_page;
+pub mod insert;
+pub mod operation_codec;
+pub mod operations;
 pub mod page_id;
 pub mod page_type;
+pub mod record;
+pub mod record_build;
+pub mod record_compare;
+pub mod record_fields;
+pub mod record_format;
+pub mod record_list;
+pub mod reorganise;
 pub mod roll_pointer;
+pub mod search;
+pub mod update;
 
+pub use bulk::BulkPage;
+pub use change_log::{Change, ChangeLog, NoLog, PageWriter, RecordingLog};
+pub use check::{PageFault, check_index_page};
 pub use checksum::ChecksumFormat;
 pub use field::{Field, FieldValue, Region};
 pub use fil::PageCorruption;
+pub use index_page::IndexPage;
+pub use operation_codec::PageOperationError;
+pub use operations::PageOperation;
 pub use page_id::{Lsn, PageId, PageNumber, SpaceId};
 pub use page_type::PageType;
+pub use record::{Record, RecordImage};
+pub use record_build::{RecordBuffer, RecordError};
+pub use record_format::{Column, RecordFormat, RecordFormatError};
 pub use roll_pointer::RollPointer;
+pub use search::{SearchMode, SearchResult};
 
 /// Bytes in a page. InnoDB's default; other sizes are not supported here.
 pub const PAGE_SIZE: usize = 16384;
