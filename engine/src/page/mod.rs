@@ -32,7 +32,9 @@
 //! | [`index_header`], [`index_page`], [`directory`], [`search`] | an index page, read |
 //! | [`insert`], [`delete`], [`update`], [`reorganise`], [`record_list`], [`bulk`] | an index page, changed |
 //! | [`check`] | everything that must hold on an index page |
-//! | [`file_list`] | free space |
+//! | [`file_list`], [`space_header`], [`extent_descriptor`], [`segment_inode`] | free space |
+//! | [`undo_page`], [`rollback_segment`], [`transaction_system`] | history |
+//! | [`regions`] | the declared fields of any page, for dumps |
 //!
 //! Sources: the MySQL 8.0/8.4 and MariaDB 10.11 manuals and public descriptions
 //! of the format, checked against files which those servers wrote.
@@ -46,6 +48,7 @@ pub mod compressed_integer;
 pub mod delete;
 pub mod directory;
 pub mod encoding;
+pub mod extent_descriptor;
 pub mod field;
 pub mod fil;
 pub mod file_list;
@@ -62,9 +65,15 @@ pub mod record_compare;
 pub mod record_fields;
 pub mod record_format;
 pub mod record_list;
+pub mod regions;
 pub mod reorganise;
 pub mod roll_pointer;
+pub mod rollback_segment;
 pub mod search;
+pub mod segment_inode;
+pub mod space_header;
+pub mod transaction_system;
+pub mod undo_page;
 pub mod update;
 
 pub use bulk::BulkPage;
