@@ -37,7 +37,10 @@ pub(super) struct Entered;
 
 impl Entered {
     pub(super) fn new(simulation: *mut Simulation) -> Self {
-        assert!(SIMULATION.get().is_null(), "one simulation at a time on an OS thread");
+        assert!(
+            SIMULATION.get().is_null(),
+            "one simulation at a time on an OS thread"
+        );
         SIMULATION.set(simulation);
         Entered
     }

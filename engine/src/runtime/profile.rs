@@ -56,6 +56,8 @@ pub struct CpuProfile {
     pub timer_slack_us: f64,
     /// CPU of the waker, for each task it wakes, µs.
     pub wake_call_us: f64,
+    /// CPU of a yield, µs.
+    pub yield_call_us: f64,
     /// CPU to go to sleep (reserve a wait cell, system call), µs.
     pub sleep_call_us: f64,
     /// A modified cache line from another core of the socket, ns.
@@ -85,6 +87,7 @@ impl CpuProfile {
             wake_latency_us: 0.0,
             timer_slack_us: 0.0,
             wake_call_us: 0.0,
+            yield_call_us: 0.0,
             sleep_call_us: 0.0,
             line_same_socket_ns: 0.0,
             line_cross_socket_ns: 0.0,
@@ -164,6 +167,7 @@ impl CpuProfile {
             ("cpu.wake_latency_us", self.wake_latency_us, 0.0, 1e4),
             ("cpu.timer_slack_us", self.timer_slack_us, 0.0, 1e4),
             ("cpu.wake_call_us", self.wake_call_us, 0.0, 1e3),
+            ("cpu.yield_call_us", self.yield_call_us, 0.0, 1e3),
             ("cpu.sleep_call_us", self.sleep_call_us, 0.0, 1e3),
             (
                 "cpu.line_same_socket_ns",

@@ -74,6 +74,7 @@ impl Simulation {
             if this.must_not_suspend() {
                 return;
             }
+            debug_assert_eq!(this.open_borrows, 0, "a borrow is open while time passes");
             let task = &mut *this.current;
             let work = std::mem::take(&mut task.debt) * FULL_SPEED;
             let stall = std::mem::take(&mut task.stall);

@@ -12,6 +12,8 @@ struct EventState {
     is_set: bool,
     count: u64,
     waiters: Vec<u32>,
+    /// The run that the waiters are of.
+    run: u16,
 }
 
 /// The virtual half of an event.
@@ -28,6 +30,7 @@ impl VirtualEvent {
             is_set: false,
             count: 0,
             waiters: Vec::new(),
+            run: 0,
         }))
     }
 
@@ -86,7 +89,9 @@ impl Simulation {
             state.is_set = true;
             state.count += 1;
             let mut waiters = std::mem::take(&mut state.waiters);
-            this.wake_all(waiters.iter().copied());
+            if state.run == this.run_number {
+                this.wake_all(waiters.iter().copied());
+            }
             waiters.clear();
             event.state().waiters = waiters;
         }
@@ -127,6 +132,11 @@ impl Simulation {
             }
             let this = &mut *simulation;
             let id = this.current_id;
+            if state.run != this.run_number {
+                // A power cut took the waiters of an earlier run.
+                state.run = this.run_number;
+                state.waiters.clear();
+            }
             state.waiters.push(id);
             this.block_current(kind, timeout);
             let waiting = Waiting { event, id };

@@ -36,6 +36,7 @@ mod task;
 mod tournament;
 
 use std::panic::{self, AssertUnwindSafe};
+use std::sync::atomic::{AtomicU16, Ordering};
 
 pub(super) use event::VirtualEvent;
 pub(super) use latch::VirtualLatch;
@@ -47,11 +48,11 @@ use self::agenda::Agenda;
 use self::latch::WaitQueues;
 use self::processor::Processor;
 use self::stack::StackPool;
-use self::task::{Task, Wakeup};
+use self::task::{Task, TaskCoroutine, Wakeup};
 use super::ambient::Entered;
 use super::profile::{CpuProfile, ProfileError, SpinSettings, micros, nanos};
 use super::random::{QuantileTable, Stream};
-use super::time::{NEVER, Time};
+use super::time::{NANOSECOND, NEVER, Time};
 
 /// When debts of CPU are settled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -98,6 +99,7 @@ struct Timing {
     timer_slack: Time,
     wake_call: Time,
     sleep_call: Time,
+    yield_call: Time,
     line_same_socket: Time,
     line_cross_socket: Time,
     /// The longest spin round, and the check that each round makes.
@@ -113,11 +115,10 @@ pub struct Simulation {
     sequence: u64,
     agenda: Agenda<Wakeup>,
     processor: Processor,
-    #[expect(
-        clippy::vec_box,
-        reason = "tasks are reached by pointer while the table grows"
-    )]
-    tasks: Vec<Box<Task>>,
+    /// Owned; reached by pointer from their own coroutines. Freed with the simulation.
+    tasks: Vec<*mut Task>,
+    /// The coroutines of the tasks, null for those that have ended.
+    coroutines: Vec<*mut TaskCoroutine>,
     free_tasks: Vec<u32>,
     current: *mut Task,
     current_id: u32,
@@ -125,6 +126,8 @@ pub struct Simulation {
     main_task: u32,
     main_ended: bool,
     cut_at: Time,
+    /// The number of the present run: latches and events of earlier runs are void.
+    run_number: u16,
     /// Set while suspended tasks are unwound: nothing may suspend any more.
     cut: bool,
     queues: WaitQueues,
@@ -186,6 +189,7 @@ impl Simulation {
             timer_slack: micros(cpu.timer_slack_us),
             wake_call: micros(cpu.wake_call_us),
             sleep_call: micros(cpu.sleep_call_us),
+            yield_call: micros(cpu.yield_call_us).max(NANOSECOND),
             line_same_socket: nanos(cpu.line_same_socket_ns),
             line_cross_socket: nanos(cpu.line_cross_socket_ns),
             round_max: pause * u64::from(spin.wait_delay) * u64::from(spin.pause_multiplier),
@@ -199,12 +203,14 @@ impl Simulation {
             agenda: Agenda::new(),
             processor: Processor::new(cpu),
             tasks: Vec::new(),
+            coroutines: Vec::new(),
             free_tasks: Vec::new(),
             current: std::ptr::null_mut(),
             current_id: processor::NO_TASK,
             main_task: processor::NO_TASK,
             main_ended: false,
             cut_at: NEVER,
+            run_number: 0,
             cut: false,
             queues: WaitQueues::new(),
             timing,
@@ -238,19 +244,28 @@ impl Simulation {
         cut_at: Time,
         main: impl FnOnce() -> T + 'static,
     ) -> Result<Outcome<T>, Stalled> {
-        let simulation: *mut Simulation = self;
-        let _entered = Entered::new(simulation);
         let result = std::rc::Rc::new(std::cell::Cell::new(None));
         let slot = result.clone();
+        let body = move || {
+            let value = main();
+            crate::runtime::settle();
+            slot.set(Some(value));
+        };
         self.cut_at = cut_at;
         self.main_ended = false;
-        self.main_task = self.spawn_task("main", Box::new(move || slot.set(Some(main()))));
+        self.run_number = next_run_number();
+        self.main_task = self.spawn_task("main", Box::new(body));
+        let simulation: *mut Simulation = self;
+        let _entered = Entered::new(simulation);
         // SAFETY: `simulation` is this exclusively borrowed value; `self` is not
         // used again before the loop has returned.
         let body = AssertUnwindSafe(|| unsafe { Simulation::run_loop(simulation) });
         let ended = panic::catch_unwind(body);
         // SAFETY: the loop has returned, so no task is running.
-        unsafe { Simulation::unwind_tasks(simulation) };
+        let unwound = unsafe { Simulation::unwind_tasks(simulation) };
+        if let (Ok(_), Some(payload)) = (&ended, unwound) {
+            panic::resume_unwind(payload);
+        }
         match ended {
             Err(payload) => panic::resume_unwind(payload),
             Ok(Err(stalled)) => Err(stalled),
@@ -297,6 +312,14 @@ impl Simulation {
             }
         }
     }
+}
+
+/// A number for a run, different from that of every run of this process that could
+/// have left a latch behind.
+fn next_run_number() -> u16 {
+    static RUNS: AtomicU16 = AtomicU16::new(0);
+    // 0 marks a latch that was never used.
+    (RUNS.fetch_add(1, Ordering::Relaxed) % (u16::MAX - 1)) + 1
 }
 
 /// The first place where two draw logs part, as a sentence; `None` if they agree.

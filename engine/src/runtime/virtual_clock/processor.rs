@@ -17,16 +17,17 @@
 //! * A sibling thread of the core starts or stops. The charge in flight is
 //!   re-timed: the work done so far is subtracted, and the rest goes on at the
 //!   new rate.
-//! A task that spins on a latch sits in PAUSE, which leaves the core's execution units
-//! to the sibling: it occupies its thread but does not slow the other. And a *stall*
-//! (a cache line on its way from another core) lasts as long as it lasts, whatever
-//! the sibling does.
-//!
 //! * The number of active cores changes, and with it the frequency of all. That
 //!   would re-time every charge at every idle/busy change of any core. Instead the
 //!   processor keeps a *work clock* that advances by the current speed, and all
 //!   completions are keyed by the work clock: a change of frequency only changes
 //!   how the work clock maps to time.
+//!
+//! A task that spins on a latch sits in PAUSE, which leaves the core's execution units
+//! to the sibling: it occupies its thread but does not slow the other. And a *stall*
+//! (a cache line on its way from another core) lasts as long as it lasts, whatever
+//! the sibling does.
+//!
 //!
 //! **Slices.** A hardware thread gives way when its task has run for a whole time
 //! slice and others wait, also in the middle of a charge and inside a latch: a

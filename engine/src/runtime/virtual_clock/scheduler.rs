@@ -1,9 +1,12 @@
 //! The run loop: time moves to the next event, and a task is resumed.
 
+use std::any::Any;
+use std::panic::{self, AssertUnwindSafe};
+
 use super::Simulation;
 use super::latch::NO_QUEUE;
 use super::processor::{FULL_SPEED, NO_TASK};
-use super::task::{State, Task, Wakeup, Woken};
+use super::task::{State, Wakeup, Woken};
 use crate::runtime::time::{NEVER, Time};
 use crate::runtime::wait_kind::WaitKind;
 use corosensei::CoroutineResult;
@@ -60,22 +63,21 @@ impl Simulation {
     /// # Safety
     /// As for `run_loop`; the task is on a hardware thread with its charge done.
     unsafe fn resume(simulation: *mut Simulation, id: u32) {
-        // SAFETY: the coroutine belongs to a boxed task that stays in place while
-        // it runs; nothing else touches the coroutine meanwhile.
+        // SAFETY: the coroutine stays where it is until its task has ended, and while
+        // it runs it is reached through this pointer only.
         unsafe {
-            let task: *mut Task = &mut *(&mut (*simulation).tasks)[id as usize];
-            (*simulation).current = task;
-            (*simulation).current_id = id;
-            (*simulation).statistics.switches += 1;
-            let coroutine = (*task).coroutine.as_mut();
-            let result = match coroutine {
-                Some(coroutine) => coroutine.resume(()),
-                None => unreachable!("an ended task was resumed"),
-            };
-            (*simulation).current = std::ptr::null_mut();
-            (*simulation).current_id = NO_TASK;
-            if let CoroutineResult::Return(()) = result {
+            let coroutine = {
                 let this = &mut *simulation;
+                this.current = this.tasks[id as usize];
+                this.current_id = id;
+                this.statistics.switches += 1;
+                this.coroutines[id as usize]
+            };
+            let result = (*coroutine).resume(());
+            let this = &mut *simulation;
+            this.current = std::ptr::null_mut();
+            this.current_id = NO_TASK;
+            if let CoroutineResult::Return(()) = result {
                 this.release_thread(id);
                 this.end_task(id);
             }
@@ -89,7 +91,7 @@ impl Simulation {
         match wakeup {
             Wakeup::Ready { task } => self.make_ready(task),
             Wakeup::Timeout { task, generation } => {
-                let entry = &mut self.tasks[task as usize];
+                let entry = self.task(task);
                 if entry.state == State::Blocked && entry.generation == generation {
                     entry.woken = Woken::TimedOut;
                     self.make_ready(task);
@@ -103,6 +105,8 @@ impl Simulation {
         let waiting = self
             .tasks
             .iter()
+            // SAFETY: the tasks live as long as the simulation; none is running.
+            .map(|&task| unsafe { &*task })
             .filter(|task| task.state != State::Ended)
             .map(|task| format!("{} waits for {}", task.name, task.doing.name()))
             .collect();
@@ -123,13 +127,11 @@ impl Simulation {
     /// A task wants to run: it gets an idle hardware thread, or queues for one.
     pub(super) fn make_ready(&mut self, id: u32) {
         let now = self.now;
-        let task = &mut self.tasks[id as usize];
+        let task = self.task(id);
         task.state = State::Ready;
         task.turn_to(now, WaitKind::RunQueue);
-        match self
-            .processor
-            .choose_idle(task.last_thread.map(usize::from))
-        {
+        let last = task.last_thread.map(usize::from);
+        match self.processor.choose_idle(last) {
             Some(thread) => {
                 self.processor.occupy(now, thread, id);
                 self.start_on(thread, id);
@@ -141,7 +143,7 @@ impl Simulation {
     /// The task has got the hardware thread: its pending work starts.
     fn start_on(&mut self, thread: usize, id: u32) {
         let now = self.now;
-        let task = &mut self.tasks[id as usize];
+        let task = self.task(id);
         task.state = State::Running;
         task.thread = thread as u16;
         task.last_thread = Some(thread as u16);
@@ -154,9 +156,10 @@ impl Simulation {
                 WaitKind::Cpu
             },
         );
-        let work = std::mem::take(&mut task.pending) + self.timing.context_switch * FULL_SPEED;
+        let work = std::mem::take(&mut task.pending);
         let stall = std::mem::take(&mut task.pending_stall);
-        self.processor.start(now, thread, work, stall);
+        let switch = self.timing.context_switch * FULL_SPEED;
+        self.processor.start(now, thread, work + switch, stall);
         if spinning {
             self.resume_spinning(id);
         }
@@ -164,7 +167,7 @@ impl Simulation {
 
     /// The task's hardware thread goes to the next ready task, or idle.
     pub(super) fn release_thread(&mut self, id: u32) {
-        let thread = self.tasks[id as usize].thread as usize;
+        let thread = self.task(id).thread as usize;
         debug_assert_eq!(self.processor.task_on(thread), id);
         match self.processor.dequeue() {
             Some(next) => {
@@ -182,7 +185,7 @@ impl Simulation {
         let id = self.processor.task_on(thread);
         let now = self.now;
         let left = self.processor.stop(now, thread);
-        let task = &mut self.tasks[id as usize];
+        let task = self.task(id);
         (task.pending, task.pending_stall) = left;
         task.state = State::Ready;
         task.turn_to(now, WaitKind::RunQueue);
@@ -202,7 +205,7 @@ impl Simulation {
             return false;
         };
         let now = self.now;
-        let task = &mut self.tasks[id as usize];
+        let task = self.task(id);
         task.state = State::Ready;
         task.turn_to(now, WaitKind::RunQueue);
         let thread = task.thread as usize;
@@ -218,7 +221,7 @@ impl Simulation {
     pub(super) fn block_current(&mut self, kind: WaitKind, timeout: Time) {
         let id = self.current_id;
         let now = self.now;
-        let task = &mut self.tasks[id as usize];
+        let task = self.task(id);
         task.state = State::Blocked;
         task.woken = Woken::Signalled;
         task.generation = task.generation.wrapping_add(1);
@@ -239,22 +242,31 @@ impl Simulation {
         self.release_thread(id);
     }
 
-    /// Wakes a waiting task; it is ready after the wake-up latency.
-    pub(super) fn wake(&mut self, id: u32) {
-        let task = &mut self.tasks[id as usize];
-        if task.state != State::Blocked {
-            // Its time was over at this very instant: it is on its way already.
-            return;
+    /// Wakes waiting tasks one after the other, at the current task's cost; each is
+    /// ready a wake-up latency after its turn.
+    pub(super) fn wake_all(&mut self, ids: impl IntoIterator<Item = u32>) {
+        let mut at = self.now;
+        for id in ids {
+            if self.task(id).state == State::Blocked {
+                at += self.timing.wake_call;
+                self.wake(id, at);
+            }
         }
+        if !self.current.is_null() {
+            // SAFETY: `current` is the running task, whose wakes these are.
+            unsafe { (*self.current).debt += at - self.now };
+        }
+    }
+
+    fn wake(&mut self, id: u32, at: Time) {
+        let task = self.task(id);
         task.state = State::Waking;
         task.generation = task.generation.wrapping_add(1);
-        if self.timing.wake_latency == 0 {
+        let at = at + self.timing.wake_latency;
+        if at == self.now {
             self.make_ready(id);
         } else {
-            self.schedule(
-                self.now + self.timing.wake_latency,
-                Wakeup::Ready { task: id },
-            );
+            self.schedule(at, Wakeup::Ready { task: id });
         }
     }
 
@@ -284,29 +296,40 @@ impl Simulation {
 
     // ---- the end --------------------------------------------------------------
 
-    /// Unwinds every suspended task and forgets all that was going to happen.
-    /// While this runs no runtime call suspends: latches are simply let go.
+    /// Unwinds every suspended task and forgets all that was going to happen. While
+    /// this runs no runtime call suspends. A panic that comes out of a destructor is
+    /// returned when all is done.
     ///
     /// # Safety
     /// As for `run_loop`.
-    pub(super) unsafe fn unwind_tasks(simulation: *mut Simulation) {
+    pub(super) unsafe fn unwind_tasks(simulation: *mut Simulation) -> Option<Box<dyn Any + Send>> {
+        let mut panic = None;
         // SAFETY: no task is running; unwinding a task runs its destructors, which
         // reach the simulation through the pointer for a moment at a time, as any
         // running task does, while no borrow is held here.
         unsafe {
             (*simulation).cut = true;
-            let count = (*simulation).tasks.len();
-            for id in 0..count {
-                let task: *mut Task = &mut *(&mut (*simulation).tasks)[id];
-                if (*task).state == State::Ended {
-                    continue;
-                }
-                (*simulation).current = task;
-                (*simulation).current_id = id as u32;
-                if let Some(coroutine) = (*task).coroutine.as_mut() {
-                    coroutine.force_unwind();
+            let mut id = 0;
+            loop {
+                let coroutine = {
+                    let this = &mut *simulation;
+                    let Some(&task) = this.tasks.get(id) else {
+                        break;
+                    };
+                    if (*task).state == State::Ended {
+                        id += 1;
+                        continue;
+                    }
+                    this.current = task;
+                    this.current_id = id as u32;
+                    this.coroutines[id]
+                };
+                let unwind = AssertUnwindSafe(|| (*coroutine).force_unwind());
+                if let Err(payload) = panic::catch_unwind(unwind) {
+                    panic = Some(payload);
                 }
                 (&mut *simulation).end_task(id as u32);
+                id += 1;
             }
             let this = &mut *simulation;
             this.current = std::ptr::null_mut();
@@ -317,5 +340,6 @@ impl Simulation {
             this.open_borrows = 0;
             this.cut = false;
         }
+        panic
     }
 }
