@@ -32,6 +32,8 @@ mod profile;
 mod spindle;
 
 #[cfg(test)]
+mod published_array;
+#[cfg(test)]
 mod tests;
 
 use std::collections::VecDeque;
