@@ -26,6 +26,7 @@
 
 mod agenda;
 mod charges;
+pub mod disk;
 mod event;
 mod latch;
 mod processor;

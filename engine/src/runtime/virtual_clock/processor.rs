@@ -28,7 +28,6 @@
 //! (a cache line on its way from another core) lasts as long as it lasts, whatever
 //! the sibling does.
 //!
-//!
 //! **Slices.** A hardware thread gives way when its task has run for a whole time
 //! slice and others wait, also in the middle of a charge and inside a latch: a
 //! holder that was cut off is what makes over-subscribed servers collapse. All
