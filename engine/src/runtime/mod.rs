@@ -26,6 +26,7 @@
 
 mod ambient;
 mod cell;
+pub mod device;
 mod event;
 mod latch_class;
 mod latches;

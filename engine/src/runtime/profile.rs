@@ -60,6 +60,8 @@ pub struct CpuProfile {
     pub yield_call_us: f64,
     /// CPU to go to sleep (reserve a wait cell, system call), µs.
     pub sleep_call_us: f64,
+    /// CPU to submit an I/O request; half as much again to take its completion, µs.
+    pub io_call_us: f64,
     /// A modified cache line from another core of the socket, ns.
     pub line_same_socket_ns: f64,
     /// A modified cache line from another socket, ns.
@@ -89,6 +91,7 @@ impl CpuProfile {
             wake_call_us: 0.0,
             yield_call_us: 0.0,
             sleep_call_us: 0.0,
+            io_call_us: 0.0,
             line_same_socket_ns: 0.0,
             line_cross_socket_ns: 0.0,
             pause_ns: 5.0,
@@ -168,6 +171,7 @@ impl CpuProfile {
             ("cpu.timer_slack_us", self.timer_slack_us, 0.0, 1e4),
             ("cpu.wake_call_us", self.wake_call_us, 0.0, 1e3),
             ("cpu.yield_call_us", self.yield_call_us, 0.0, 1e3),
+            ("cpu.io_call_us", self.io_call_us, 0.0, 1e3),
             ("cpu.sleep_call_us", self.sleep_call_us, 0.0, 1e3),
             (
                 "cpu.line_same_socket_ns",

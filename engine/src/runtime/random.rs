@@ -53,6 +53,12 @@ impl Stream {
         self.generator.next_u64()
     }
 
+    /// The generator itself, for a model that draws for itself (its draws are not
+    /// logged).
+    pub(super) fn into_generator(self) -> Xoshiro256PlusPlus {
+        self.generator
+    }
+
     /// The number of the stream in a draw log.
     pub(super) fn id(&self) -> u64 {
         self.id

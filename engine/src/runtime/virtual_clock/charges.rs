@@ -94,6 +94,8 @@ impl Simulation {
         let (completion, first) = self.processor.next_completion();
         if first != thread
             || completion >= self.agenda.next_time()
+            || completion >= self.devices.agenda.next_time()
+            || self.has_completions()
             || completion >= self.processor.next_slice_end()
             || completion >= self.cut_at
         {

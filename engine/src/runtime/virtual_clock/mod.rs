@@ -26,6 +26,7 @@
 
 mod agenda;
 mod charges;
+mod devices;
 pub mod disk;
 mod event;
 mod latch;
@@ -39,6 +40,7 @@ mod tournament;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicU16, Ordering};
 
+pub(super) use devices::{Completion, CompletionQueue};
 pub(super) use event::VirtualEvent;
 pub(super) use latch::VirtualLatch;
 pub use scheduler::Stalled;
@@ -46,6 +48,8 @@ pub use statistics::{LatchStatistics, SimulationStatistics};
 pub use task::TaskId;
 
 use self::agenda::Agenda;
+use self::devices::Devices;
+use self::disk::{DiskCounters, DiskModel, DiskProfile};
 use self::latch::WaitQueues;
 use self::processor::Processor;
 use self::stack::StackPool;
@@ -65,11 +69,24 @@ pub enum Settle {
     Always,
 }
 
+/// A machine that cannot be built.
+#[derive(Debug, thiserror::Error)]
+pub enum MachineError {
+    /// A value of the processor's profile.
+    #[error(transparent)]
+    Processor(#[from] ProfileError),
+    /// Values of a disk's profile.
+    #[error(transparent)]
+    Disk(#[from] disk::ProfileError),
+}
+
 /// What a simulation is made of.
 #[derive(Debug, Clone)]
 pub struct SimulationOptions {
     /// The processor.
     pub cpu: CpuProfile,
+    /// The disks, each with a name.
+    pub disks: Vec<(String, DiskProfile)>,
     /// Spin settings of the latches.
     pub spin: SpinSettings,
     /// When debts are settled.
@@ -85,6 +102,7 @@ impl SimulationOptions {
     pub fn new(cpu: CpuProfile, seed: u64) -> Self {
         SimulationOptions {
             cpu,
+            disks: Vec::new(),
             spin: SpinSettings::default(),
             settle: Settle::Lazy,
             seed,
@@ -101,6 +119,7 @@ struct Timing {
     wake_call: Time,
     sleep_call: Time,
     yield_call: Time,
+    io_call: Time,
     line_same_socket: Time,
     line_cross_socket: Time,
     /// The longest spin round, and the check that each round makes.
@@ -116,6 +135,7 @@ pub struct Simulation {
     sequence: u64,
     agenda: Agenda<Wakeup>,
     processor: Processor,
+    devices: Devices,
     /// Owned; reached by pointer from their own coroutines. Freed with the simulation.
     tasks: Vec<*mut Task>,
     /// The coroutines of the tasks, null for those that have ended.
@@ -179,8 +199,16 @@ impl<T> Outcome<T> {
 
 impl Simulation {
     /// A machine that is switched on at time 0 with nothing running.
-    pub fn new(options: &SimulationOptions) -> Result<Box<Self>, ProfileError> {
+    ///
+    /// # Errors
+    /// If a value of the processor's or of a disk's profile is out of range.
+    pub fn new(options: &SimulationOptions) -> Result<Box<Self>, MachineError> {
         options.cpu.validate()?;
+        let mut disks = Vec::new();
+        for (name, profile) in &options.disks {
+            let generator = Stream::new(options.seed, &format!("disk {name}")).into_generator();
+            disks.push((name.clone(), profile.build(generator)?));
+        }
         let cpu = &options.cpu;
         let spin = options.spin;
         let pause = nanos(cpu.pause_ns);
@@ -191,6 +219,7 @@ impl Simulation {
             wake_call: micros(cpu.wake_call_us),
             sleep_call: micros(cpu.sleep_call_us),
             yield_call: micros(cpu.yield_call_us).max(NANOSECOND),
+            io_call: micros(cpu.io_call_us),
             line_same_socket: nanos(cpu.line_same_socket_ns),
             line_cross_socket: nanos(cpu.line_cross_socket_ns),
             round_max: pause * u64::from(spin.wait_delay) * u64::from(spin.pause_multiplier),
@@ -203,6 +232,7 @@ impl Simulation {
             sequence: 0,
             agenda: Agenda::new(),
             processor: Processor::new(cpu),
+            devices: Devices::new(disks),
             tasks: Vec::new(),
             coroutines: Vec::new(),
             free_tasks: Vec::new(),
@@ -290,6 +320,19 @@ impl Simulation {
     /// What has been counted so far.
     pub fn statistics(&self) -> &SimulationStatistics {
         &self.statistics
+    }
+
+    /// What a disk has counted, by its place in the list; `None` if there is no such.
+    pub fn disk_counters(&self, device: usize) -> Option<DiskCounters> {
+        self.devices
+            .list
+            .get(device)
+            .map(|device| device.disk.counters(self.now))
+    }
+
+    /// The name of a disk.
+    pub fn disk_name(&self, device: usize) -> Option<&str> {
+        self.devices.list.get(device).map(|device| &*device.name)
     }
 
     /// Keeps every random number from here on, to compare two runs.

@@ -36,10 +36,14 @@ impl Simulation {
             if this.main_ended {
                 return Ok(());
             }
+            if this.has_completions() {
+                this.hand_out_completions();
+            }
             let (completion, thread) = this.processor.next_completion();
             let wakeup = this.agenda.next_time();
+            let device = this.devices.agenda.next_time();
             let slice = this.processor.next_slice_end();
-            let next = completion.min(wakeup).min(slice);
+            let next = completion.min(wakeup).min(device).min(slice);
             if next == NEVER && this.cut_at == NEVER {
                 return Err(this.stalled());
             }
@@ -50,6 +54,8 @@ impl Simulation {
             this.now = this.now.max(next);
             if wakeup == next {
                 this.handle_wakeup();
+            } else if device == next {
+                this.handle_device_event();
             } else if completion == next {
                 let id = this.processor.task_on(thread);
                 // SAFETY: the borrow above is not used after this call.
@@ -258,6 +264,13 @@ impl Simulation {
         }
     }
 
+    /// Wakes a waiting task from outside: a request of its is complete.
+    pub(super) fn wake_one(&mut self, id: u32) {
+        if self.task(id).state == State::Blocked {
+            self.wake(id, self.now);
+        }
+    }
+
     fn wake(&mut self, id: u32, at: Time) {
         let task = self.task(id);
         task.state = State::Waking;
@@ -335,6 +348,7 @@ impl Simulation {
             this.current = std::ptr::null_mut();
             this.current_id = NO_TASK;
             this.agenda.clear();
+            this.devices.power_cut(this.now);
             this.queues.clear();
             this.processor.reset(this.now);
             this.open_borrows = 0;
