@@ -48,6 +48,10 @@ pub struct CpuProfile {
     pub turbo: Vec<(u32, f64)>,
     /// Time slice while others wait for a CPU, µs.
     pub time_slice_us: f64,
+    /// Whether a woken task moves to its waker's socket if a core is idle there
+    /// (CFS's `wake_affine`); otherwise it stays on the socket where it last ran.
+    #[serde(default)]
+    pub wake_affine: bool,
     /// CPU to switch a hardware thread to another task, µs.
     pub context_switch_us: f64,
     /// From a wake-up to the woken task being ready to run, µs.
@@ -85,6 +89,7 @@ impl CpuProfile {
             smt_rate: vec![1.0],
             turbo: flat(),
             time_slice_us: 3_000.0,
+            wake_affine: false,
             context_switch_us: 0.0,
             wake_latency_us: 0.0,
             timer_slack_us: 0.0,

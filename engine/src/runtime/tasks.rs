@@ -114,6 +114,28 @@ pub fn charge(work: Time) {
     }
 }
 
+/// Adds time stalled on memory, in picoseconds, to the task's debt: cache misses last
+/// as long as they last, whatever the sibling thread and the frequency.
+#[inline]
+pub fn stall(time: Time) {
+    let simulation = ambient::simulation();
+    if !simulation.is_null() {
+        // SAFETY: as in `charge`.
+        unsafe { Simulation::stall(simulation, time) };
+    }
+}
+
+/// The socket on which the task runs; 0 under the real clock.
+pub fn socket() -> usize {
+    let simulation = ambient::simulation();
+    if simulation.is_null() {
+        0
+    } else {
+        // SAFETY: the current task calls.
+        unsafe { Simulation::current_socket(simulation) }
+    }
+}
+
 /// Pays the task's debt of CPU: see `virtual_clock::charges`.
 #[inline]
 pub fn settle() {

@@ -40,6 +40,34 @@ impl Simulation {
         }
     }
 
+    /// Adds stalled time to the current task's debt.
+    ///
+    /// # Safety
+    /// Called by the current task.
+    #[inline]
+    pub(in crate::runtime) unsafe fn stall(simulation: *mut Simulation, time: Time) {
+        // SAFETY: as for `charge`.
+        unsafe {
+            let task = (*simulation).current;
+            (*task).stall += time;
+            if (*task).stall >= DEBT_LIMIT {
+                Simulation::settle(simulation);
+            }
+        }
+    }
+
+    /// The socket of the current task's hardware thread.
+    ///
+    /// # Safety
+    /// Called by the current task.
+    pub(in crate::runtime) unsafe fn current_socket(simulation: *mut Simulation) -> usize {
+        // SAFETY: as for `charge`.
+        unsafe {
+            let thread = (*(*simulation).current).thread;
+            (*simulation).processor.socket_of(thread.into())
+        }
+    }
+
     /// The time by the current task's reckoning: its debt is spent already.
     ///
     /// # Safety

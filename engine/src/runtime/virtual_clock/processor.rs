@@ -241,35 +241,48 @@ impl Processor {
         self.threads[left].core == self.threads[right].core
     }
 
-    /// An idle hardware thread for a task that ran on `last`: where its cache is
-    /// warm, then a wholly idle core, then an idle sibling, its socket first.
-    pub(super) fn choose_idle(&self, last: Option<usize>) -> Option<usize> {
-        let home = match last {
+    /// An idle hardware thread for a task that ran on `last` and was woken by a task
+    /// on `waker`: where its cache is warm, then a wholly idle core, then an idle
+    /// sibling, first on the waker's socket, then on its own, then anywhere.
+    pub(super) fn choose_idle(&self, last: Option<usize>, waker: Option<usize>) -> Option<usize> {
+        let home = match waker.or(last) {
             Some(thread) => self.socket_of(thread),
             None => self.emptiest_socket(),
         };
-        if let Some(thread) = last {
-            let first = (thread % self.threads_per_socket) / self.smt * self.smt;
-            if self.idle_cores[home] & (1 << first) != 0 {
-                return Some(thread);
-            }
+        if let Some(thread) = last
+            && self.socket_of(thread) == home
+            && self.idle_cores[home] & self.bit_of_core(thread) != 0
+        {
+            return Some(thread);
         }
-        for idle in [&self.idle_cores, &self.idle_threads] {
-            if let Some(thread) = last
-                && std::ptr::eq(idle, &self.idle_threads)
-                && idle[home] & (1 << (thread % self.threads_per_socket)) != 0
-            {
-                return Some(thread);
-            }
-            for step in 0..idle.len() {
-                let socket = (home + step) % idle.len();
-                if idle[socket] != 0 {
-                    let bit = idle[socket].trailing_zeros() as usize;
-                    return Some(socket * self.threads_per_socket + bit);
-                }
-            }
+        if let Some(thread) = self.any_of(&self.idle_cores, home, last) {
+            return Some(thread);
         }
-        None
+        if let Some(thread) = last
+            && self.threads[thread].task == NO_TASK
+        {
+            return Some(thread);
+        }
+        self.any_of(&self.idle_threads, home, last)
+    }
+
+    fn bit_of_core(&self, thread: usize) -> u128 {
+        1 << ((thread % self.threads_per_socket) / self.smt * self.smt)
+    }
+
+    /// The first thread set in the masks: of the home socket, of the task's own, of
+    /// the following ones.
+    fn any_of(&self, masks: &[u128], home: usize, last: Option<usize>) -> Option<usize> {
+        let own = last.map(|thread| self.socket_of(thread));
+        let others = (0..masks.len()).map(|step| (home + step) % masks.len());
+        [home]
+            .into_iter()
+            .chain(own)
+            .chain(others)
+            .find(|&socket| masks[socket] != 0)
+            .map(|socket| {
+                socket * self.threads_per_socket + masks[socket].trailing_zeros() as usize
+            })
     }
 
     fn emptiest_socket(&self) -> usize {
@@ -480,23 +493,23 @@ mod tests {
     fn idle_cores_are_filled_before_idle_siblings_and_the_last_place_is_preferred() {
         let mut cpu = Processor::new(&profile(2, 2, 2));
         // A new task goes to the emptiest socket, a whole core first.
-        assert_eq!(cpu.choose_idle(None), Some(0));
+        assert_eq!(cpu.choose_idle(None, None), Some(0));
         cpu.occupy(0, 0, 1);
-        assert_eq!(cpu.choose_idle(None), Some(4));
+        assert_eq!(cpu.choose_idle(None, None), Some(4));
         cpu.occupy(0, 4, 2);
-        assert_eq!(cpu.choose_idle(None), Some(2));
+        assert_eq!(cpu.choose_idle(None, None), Some(2));
         cpu.occupy(0, 2, 3);
         // Thread 3 is idle, but its core is not: a whole core elsewhere wins.
-        assert_eq!(cpu.choose_idle(Some(3)), Some(6));
+        assert_eq!(cpu.choose_idle(Some(3), None), Some(6));
         cpu.occupy(0, 6, 4);
-        assert_eq!(cpu.choose_idle(Some(3)), Some(3));
-        assert_eq!(cpu.choose_idle(Some(0)), Some(1));
+        assert_eq!(cpu.choose_idle(Some(3), None), Some(3));
+        assert_eq!(cpu.choose_idle(Some(0), None), Some(1));
         for (thread, task) in [(1, 5), (3, 6), (5, 7), (7, 8)] {
             cpu.occupy(0, thread, task);
         }
-        assert_eq!(cpu.choose_idle(Some(0)), None);
+        assert_eq!(cpu.choose_idle(Some(0), None), None);
         cpu.vacate(0, 5);
-        assert_eq!(cpu.choose_idle(Some(0)), Some(5));
+        assert_eq!(cpu.choose_idle(Some(0), None), Some(5));
     }
 
     #[test]

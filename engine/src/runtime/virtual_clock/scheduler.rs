@@ -137,7 +137,8 @@ impl Simulation {
         task.state = State::Ready;
         task.turn_to(now, WaitKind::RunQueue);
         let last = task.last_thread.map(usize::from);
-        match self.processor.choose_idle(last) {
+        let waker = task.woken_from.take().map(usize::from);
+        match self.processor.choose_idle(last, waker) {
             Some(thread) => {
                 self.processor.occupy(now, thread, id);
                 self.start_on(thread, id);
@@ -252,8 +253,16 @@ impl Simulation {
     /// ready a wake-up latency after its turn.
     pub(super) fn wake_all(&mut self, ids: impl IntoIterator<Item = u32>) {
         let mut at = self.now;
+        let waker = if self.wake_affine && !self.current.is_null() {
+            // SAFETY: `current` is the running task.
+            Some(unsafe { (*self.current).thread })
+        } else {
+            None
+        };
         for id in ids {
-            if self.task(id).state == State::Blocked {
+            let task = self.task(id);
+            if task.state == State::Blocked {
+                task.woken_from = waker;
                 at += self.timing.wake_call;
                 self.wake(id, at);
             }

@@ -62,6 +62,8 @@ pub(super) struct Task {
     pub(super) pending_stall: Time,
     pub(super) thread: u16,
     pub(super) last_thread: Option<u16>,
+    /// The hardware thread of the task that woke it, where its socket is wanted.
+    pub(super) woken_from: Option<u16>,
     pub(super) state: State,
     /// Counts the waits: a timeout of an earlier wait is recognised by it.
     pub(super) generation: u32,
@@ -90,6 +92,7 @@ impl Task {
             pending_stall: 0,
             thread: 0,
             last_thread: None,
+            woken_from: None,
             state: State::Ended,
             generation: 0,
             woken: Woken::Signalled,
