@@ -44,6 +44,7 @@
 mod cells;
 mod file_io;
 mod histogram;
+mod innodb_metrics;
 pub mod registry;
 mod snapshot;
 mod store;
@@ -54,6 +55,7 @@ mod tests;
 
 pub use file_io::{FileEvent, FileOperation, FileSummary, OperationSummary};
 pub use histogram::LatencyHistogram;
+pub use innodb_metrics::InnodbMetricsRow;
 pub use registry::{Counter, Gauge, Level, Reading, Set, WaitFamily};
 pub use snapshot::MetricsSnapshot;
 pub use store::{Metrics, Shard, ValueSource};

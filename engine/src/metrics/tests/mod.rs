@@ -1,5 +1,6 @@
 mod counting;
 mod names;
+mod views;
 
 use super::{Metrics, MetricsSnapshot, Reading};
 
