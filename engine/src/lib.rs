@@ -6,7 +6,9 @@
 //!   place that knows whether the clock is real or virtual.
 //! * [`sysvar`] – MySQL's system variables, option files and flavors.
 //! * [`page`] – InnoDB's 16 KiB pages: header, trailer, checksum, index pages, records.
+//! * [`metrics`] – counters, histograms, and the views of them that InnoDB's users know.
 
+pub mod metrics;
 pub mod page;
 pub mod runtime;
 pub mod sysvar;

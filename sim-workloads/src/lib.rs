@@ -1,1 +1,16 @@
 //! sysbench workloads, machine profiles, experiments and reports for innosim.
+//!
+//! The modules, in the order in which an experiment uses them:
+//!
+//! * [`kernel`] – reports' mechanisms on the runtime alone, without an engine: they
+//!   fix the machine profiles.
+//! * [`workload`] – sysbench's OLTP scripts as pure statement generators, and the
+//!   tables they run on. Nothing here knows the engine.
+//! * [`report`] – what is counted while statements run, sysbench's texts and the
+//!   JSON documents made from it.
+//! * [`stats`] – means, confidence intervals and fits for comparing runs.
+
+pub mod kernel;
+pub mod report;
+pub mod stats;
+pub mod workload;

@@ -37,8 +37,11 @@ pub(super) struct Entered;
 
 impl Entered {
     pub(super) fn new(simulation: *mut Simulation) -> Self {
-        let before = SIMULATION.replace(simulation);
-        assert!(before.is_null(), "one simulation at a time on an OS thread");
+        assert!(
+            SIMULATION.get().is_null(),
+            "one simulation at a time on an OS thread"
+        );
+        SIMULATION.set(simulation);
         Entered
     }
 }
@@ -55,7 +58,9 @@ pub(super) fn log_draw(stream: u64, value: u64) {
     let simulation = simulation();
     if !simulation.is_null() {
         // SAFETY: a non-null pointer is the simulation that this thread is running,
-        // alive until `Entered` is dropped; no reference to its log is held here.
+        // alive until `Entered` is dropped. Engine code draws, and no reference into
+        // the simulation is live while it runs; the scheduler's own draws do not come
+        // this way (`Stream::next_unlogged`).
         unsafe { Simulation::log_draw(simulation, stream, value) };
     }
 }

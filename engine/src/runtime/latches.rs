@@ -68,7 +68,9 @@ unsafe impl lock_api::RawMutex for RawMutex {
         // SAFETY: the current task calls, and no reference into the simulation is live.
         let since = unsafe {
             let (class, mode) = (self.class, LatchMode::X);
-            Simulation::latch(simulation, &self.virtual_half, class, mode, WaitKind::Latch)
+            Simulation::latch(simulation, &self.virtual_half, class, mode, || {
+                WaitKind::Latch
+            })
         };
         Held { since }
     }
@@ -188,7 +190,7 @@ impl RawRwLock {
         // SAFETY: the current task calls, and no reference into the simulation is live.
         let since = unsafe {
             let half = &self.virtual_half;
-            Simulation::latch(simulation, half, self.class, mode, waiting_for())
+            Simulation::latch(simulation, half, self.class, mode, waiting_for)
         };
         Held { since }
     }
@@ -315,8 +317,7 @@ unsafe impl lock_api::RawRwLockUpgrade for RawRwLock {
             if simulation.is_null() {
                 self.real.upgrade(lock_api::GuardSend::new());
             } else {
-                let half = &self.virtual_half;
-                Simulation::upgrade(simulation, half, self.class, held.since);
+                Simulation::upgrade(simulation, &self.virtual_half, self.class);
             }
         }
         held

@@ -26,6 +26,7 @@
 
 mod ambient;
 mod cell;
+pub mod device;
 mod event;
 mod latch_class;
 mod latches;
@@ -43,5 +44,7 @@ pub use latches::{
     Held, Mutex, MutexGuard, PageLatch, RawMutex, RawRwLock, RwLock, RwLockReadGuard,
     RwLockUpgradableReadGuard, RwLockWriteGuard,
 };
-pub use tasks::{JoinHandle, charge, is_virtual, now, settle, sleep, spawn, stream, yield_now};
+pub use tasks::{
+    JoinHandle, charge, is_virtual, now, settle, sleep, socket, spawn, stall, stream, yield_now,
+};
 pub use wait_kind::WaitKind;

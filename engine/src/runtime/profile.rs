@@ -48,6 +48,10 @@ pub struct CpuProfile {
     pub turbo: Vec<(u32, f64)>,
     /// Time slice while others wait for a CPU, µs.
     pub time_slice_us: f64,
+    /// Whether a woken task moves to its waker's socket if a core is idle there
+    /// (CFS's `wake_affine`); otherwise it stays on the socket where it last ran.
+    #[serde(default)]
+    pub wake_affine: bool,
     /// CPU to switch a hardware thread to another task, µs.
     pub context_switch_us: f64,
     /// From a wake-up to the woken task being ready to run, µs.
@@ -56,8 +60,12 @@ pub struct CpuProfile {
     pub timer_slack_us: f64,
     /// CPU of the waker, for each task it wakes, µs.
     pub wake_call_us: f64,
+    /// CPU of a yield, µs.
+    pub yield_call_us: f64,
     /// CPU to go to sleep (reserve a wait cell, system call), µs.
     pub sleep_call_us: f64,
+    /// CPU to submit an I/O request; half as much again to take its completion, µs.
+    pub io_call_us: f64,
     /// A modified cache line from another core of the socket, ns.
     pub line_same_socket_ns: f64,
     /// A modified cache line from another socket, ns.
@@ -81,11 +89,14 @@ impl CpuProfile {
             smt_rate: vec![1.0],
             turbo: flat(),
             time_slice_us: 3_000.0,
+            wake_affine: false,
             context_switch_us: 0.0,
             wake_latency_us: 0.0,
             timer_slack_us: 0.0,
             wake_call_us: 0.0,
+            yield_call_us: 0.0,
             sleep_call_us: 0.0,
+            io_call_us: 0.0,
             line_same_socket_ns: 0.0,
             line_cross_socket_ns: 0.0,
             pause_ns: 5.0,
@@ -164,6 +175,8 @@ impl CpuProfile {
             ("cpu.wake_latency_us", self.wake_latency_us, 0.0, 1e4),
             ("cpu.timer_slack_us", self.timer_slack_us, 0.0, 1e4),
             ("cpu.wake_call_us", self.wake_call_us, 0.0, 1e3),
+            ("cpu.yield_call_us", self.yield_call_us, 0.0, 1e3),
+            ("cpu.io_call_us", self.io_call_us, 0.0, 1e3),
             ("cpu.sleep_call_us", self.sleep_call_us, 0.0, 1e3),
             (
                 "cpu.line_same_socket_ns",

@@ -47,17 +47,34 @@ impl Stream {
         value
     }
 
+    /// The next 64 random bits, for the scheduler, which logs them itself.
+    #[inline]
+    pub(super) fn next_unlogged(&mut self) -> u64 {
+        self.generator.next_u64()
+    }
+
+    /// The generator itself, for a model that draws for itself (its draws are not
+    /// logged).
+    pub(super) fn into_generator(self) -> Xoshiro256PlusPlus {
+        self.generator
+    }
+
+    /// The number of the stream in a draw log.
+    pub(super) fn id(&self) -> u64 {
+        self.id
+    }
+
     /// Uniform in [0, 1), with 53 random bits.
     #[inline]
     pub fn uniform(&mut self) -> f64 {
-        (self.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+        unit(self.next_u64())
     }
 
     /// Uniform in 0..`bound`; 0 if the bound is 0 (multiply-shift: the bias is
     /// below bound / 2^64).
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
-        ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
+        scale(self.next_u64(), bound)
     }
 
     /// Exponential with mean 1.
@@ -68,8 +85,20 @@ impl Stream {
     /// A value of the table.
     #[inline]
     pub fn draw(&mut self, table: &QuantileTable) -> f64 {
-        table.values[(self.next_u64() >> (64 - QuantileTable::BITS)) as usize]
+        table.at(self.next_u64())
     }
+}
+
+/// 64 random bits as a number in [0, 1).
+#[inline]
+pub(super) fn unit(bits: u64) -> f64 {
+    (bits >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+}
+
+/// 64 random bits as a number in 0..bound.
+#[inline]
+pub(super) fn scale(bits: u64, bound: u64) -> u64 {
+    ((u128::from(bits) * u128::from(bound)) >> 64) as u64
 }
 
 /// A distribution as 4096 equally likely values.
@@ -96,6 +125,12 @@ impl QuantileTable {
             *value *= mean / now;
         }
         self
+    }
+
+    /// The value that 64 random bits pick.
+    #[inline]
+    pub(super) fn at(&self, bits: u64) -> f64 {
+        self.values[(bits >> (64 - Self::BITS)) as usize]
     }
 
     /// The standard normal distribution.

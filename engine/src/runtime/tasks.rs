@@ -38,9 +38,13 @@ pub fn spawn<T: Send + 'static>(
     let inner = shared.clone();
     let run = move || {
         let value = body();
+        // The task ends when its work is done, not when its code has run.
+        settle();
         *inner.result.lock() = Some(value);
         inner.ended.set();
     };
+    // The new task must not begin before its parent has got here.
+    settle();
     let simulation = ambient::simulation();
     let thread = if simulation.is_null() {
         let builder = std::thread::Builder::new().name(name.into());
@@ -52,8 +56,6 @@ pub fn spawn<T: Send + 'static>(
     } else {
         // SAFETY: the current task calls; the borrow ends with the statement.
         unsafe {
-            // The new task must not begin before its parent has got here.
-            Simulation::settle(simulation);
             if Simulation::is_cut(simulation) {
                 drop(run);
             } else {
@@ -117,6 +119,28 @@ pub fn charge(work: Time) {
     if !simulation.is_null() {
         // SAFETY: the current task calls, and no reference into the simulation is live.
         unsafe { Simulation::charge(simulation, work) };
+    }
+}
+
+/// Adds time stalled on memory, in picoseconds, to the task's debt: cache misses last
+/// as long as they last, whatever the sibling thread and the frequency.
+#[inline]
+pub fn stall(time: Time) {
+    let simulation = ambient::simulation();
+    if !simulation.is_null() {
+        // SAFETY: as in `charge`.
+        unsafe { Simulation::stall(simulation, time) };
+    }
+}
+
+/// The socket on which the task runs; 0 under the real clock.
+pub fn socket() -> usize {
+    let simulation = ambient::simulation();
+    if simulation.is_null() {
+        0
+    } else {
+        // SAFETY: the current task calls.
+        unsafe { Simulation::current_socket(simulation) }
     }
 }
 

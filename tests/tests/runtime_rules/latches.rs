@@ -223,7 +223,7 @@ fn the_largest_spin_settings_make_a_waiter_spin_for_ever() {
         drop(guard);
         sleep(10 * SECOND, WaitKind::Other);
     });
-    // Its next look at the word is hours away.
+    // A spin lasts ten seconds, at most; the waiter has its next look within them.
     assert!(matches!(outcome.unwrap(), Outcome::PowerCut));
     assert_eq!(simulation.statistics().latch(LatchClass::Hot).slept, 0);
 }

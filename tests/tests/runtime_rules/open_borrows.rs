@@ -64,7 +64,7 @@ fn a_borrow_that_is_open_at_a_suspend_is_a_bug() {
     ] {
         for alone in [false, true] {
             let said = wait_with_a_borrow_open(alone, wait);
-            let named = said.is_some_and(|text| text.contains("a borrow is open at a suspend"));
+            let named = said.is_some_and(|text| text.contains("a borrow is open"));
             assert_eq!(named, alone_too || !alone, "{name}, alone: {alone}");
         }
     }

@@ -179,3 +179,49 @@ fn another_fault_is_not_taken_for_a_stack_overflow() {
     assert!(!text.contains("overflowed"), "{text}");
     assert_eq!(signal, Some(SIGSEGV), "{text}");
 }
+
+// ---- latches in destructors -------------------------------------------------------
+
+/// A value whose destructor wants a latch.
+struct Greedy(Arc<Mutex<()>>);
+
+impl Drop for Greedy {
+    fn drop(&mut self) {
+        drop(self.0.lock());
+    }
+}
+
+#[test]
+fn a_destructor_that_wants_a_held_latch_while_it_unwinds_ends_the_process() {
+    const NAME: &str =
+        "processes::a_destructor_that_wants_a_held_latch_while_it_unwinds_ends_the_process";
+    if let Some(task) = child::task() {
+        let mut simulation = simulation(CpuProfile::uniform(2));
+        let outcome = simulation.run_until(10 * MICROSECOND, move || {
+            let latch = Arc::new(Mutex::new(LatchClass::TrxSys, ()));
+            let wanted = latch.clone();
+            spawn("greedy", move || {
+                let _greedy = Greedy(wanted);
+                sleep(2 * MICROSECOND, WaitKind::Other);
+                assert_ne!(task, "panic");
+                sleep(SECOND, WaitKind::Other);
+            });
+            // A task of a higher number is unwound later, and holds it until then.
+            let holder = spawn("holder", move || {
+                let _guard = latch.lock();
+                sleep(SECOND, WaitKind::Other);
+            });
+            holder.join();
+        });
+        drop(outcome);
+        return;
+    }
+    // Neither waiting nor going on is possible: the one would let others run in the
+    // middle of an unwinding, the other would give out what another task holds.
+    for task in ["panic", "cut"] {
+        let (signal, text) = death(NAME, task);
+        let message = "task greedy waits for trx_sys_mutex in a destructor while it unwinds";
+        assert!(text.contains(message), "{text}");
+        assert_eq!(signal, Some(SIGABRT), "{text}");
+    }
+}

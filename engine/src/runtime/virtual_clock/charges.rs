@@ -42,6 +42,34 @@ impl Simulation {
         }
     }
 
+    /// Adds stalled time to the current task's debt.
+    ///
+    /// # Safety
+    /// Called by the current task.
+    #[inline]
+    pub(in crate::runtime) unsafe fn stall(simulation: *mut Simulation, time: Time) {
+        // SAFETY: as for `charge`.
+        unsafe {
+            let task = (*simulation).current;
+            (*task).stall += time;
+            if (*task).stall >= DEBT_LIMIT {
+                Simulation::settle(simulation);
+            }
+        }
+    }
+
+    /// The socket of the current task's hardware thread.
+    ///
+    /// # Safety
+    /// Called by the current task.
+    pub(in crate::runtime) unsafe fn current_socket(simulation: *mut Simulation) -> usize {
+        // SAFETY: as for `charge`.
+        unsafe {
+            let thread = (*(*simulation).current).thread;
+            (*simulation).processor.socket_of(thread.into())
+        }
+    }
+
     /// The time by the current task's reckoning: its debt is spent already.
     ///
     /// # Safety
@@ -49,7 +77,9 @@ impl Simulation {
     #[inline]
     pub(in crate::runtime) unsafe fn task_time(simulation: *mut Simulation) -> Time {
         // SAFETY: as for `charge`.
-        unsafe { (*simulation).now + (*(*simulation).current).debt }
+        unsafe {
+            (*simulation).now + (*(*simulation).current).debt + (*(*simulation).current).stall
+        }
     }
 
     /// Pays the current task's debt: time passes, others run.
@@ -60,7 +90,7 @@ impl Simulation {
     pub(in crate::runtime) unsafe fn settle(simulation: *mut Simulation) {
         // SAFETY: as for `charge`.
         unsafe {
-            if (*(*simulation).current).debt != 0 {
+            if (*(*simulation).current).debt | (*(*simulation).current).stall != 0 {
                 Simulation::settle_debt(simulation);
             }
         }
@@ -74,13 +104,12 @@ impl Simulation {
             if this.must_not_suspend() {
                 return;
             }
-            // Also where time moves on without leaving the task: whether others are
-            // around is chance.
-            this.assert_no_borrow();
+            debug_assert_eq!(this.open_borrows, 0, "a borrow is open while time passes");
             let task = &mut *this.current;
             let work = std::mem::take(&mut task.debt) * FULL_SPEED;
+            let stall = std::mem::take(&mut task.stall);
             let thread = task.thread as usize;
-            this.processor.start(this.now, thread, work);
+            this.processor.start(this.now, thread, work, stall);
             if this.advance_inline(thread) {
                 return;
             }
@@ -95,6 +124,8 @@ impl Simulation {
         let (completion, first) = self.processor.next_completion();
         if first != thread
             || completion >= self.agenda.next_time()
+            || completion >= self.devices.agenda.next_time()
+            || self.has_completions()
             || completion >= self.processor.next_slice_end()
             || completion >= self.cut_at
         {

@@ -12,6 +12,8 @@ struct EventState {
     is_set: bool,
     count: u64,
     waiters: Vec<u32>,
+    /// The run that the waiters are of.
+    run: u16,
 }
 
 /// The virtual half of an event.
@@ -28,6 +30,7 @@ impl VirtualEvent {
             is_set: false,
             count: 0,
             waiters: Vec::new(),
+            run: 0,
         }))
     }
 
@@ -86,13 +89,11 @@ impl Simulation {
             state.is_set = true;
             state.count += 1;
             let mut waiters = std::mem::take(&mut state.waiters);
-            let calls = waiters.len() as u64;
-            for &id in &waiters {
-                this.wake(id);
+            if state.run == this.run_number {
+                this.wake_all(waiters.iter().copied());
             }
             waiters.clear();
             event.state().waiters = waiters;
-            (*this.current).debt += calls * this.timing.wake_call;
         }
     }
 
@@ -131,13 +132,20 @@ impl Simulation {
             }
             let this = &mut *simulation;
             let id = this.current_id;
+            if state.run != this.run_number {
+                // A power cut took the waiters of an earlier run.
+                state.run = this.run_number;
+                state.waiters.clear();
+            }
             state.waiters.push(id);
             this.block_current(kind, timeout);
             let waiting = Waiting { event, id };
             Simulation::suspend(simulation);
             if (*(*simulation).current).woken == Woken::TimedOut {
                 drop(waiting);
-                return false;
+                // It may have been set since the time was over, before a CPU was free.
+                let state = event.state();
+                return state.is_set || state.count != count;
             }
             std::mem::forget(waiting);
             true
@@ -171,6 +179,9 @@ impl Simulation {
     pub(in crate::runtime) unsafe fn yield_now(simulation: *mut Simulation) {
         // SAFETY: as for `latch`.
         unsafe {
+            // The call itself takes time: a loop that yields until something happens
+            // must not stand still when nobody else is ready.
+            (*(*simulation).current).debt += (*simulation).timing.yield_call;
             Simulation::settle(simulation);
             if (*simulation).must_not_suspend() || !(*simulation).yield_current() {
                 return;

@@ -32,16 +32,23 @@
 //! that line, the release at the latest: critical sections get longer under
 //! contention, by an amount that saturates once every access finds the line gone.
 //!
+//! A release fetches a line, too, if another core has touched the latch since.
+//!
 //! **rw-locks.** An X request first reserves the word, which keeps new readers out,
 //! and then waits for the readers inside to leave, as in InnoDB.
+//!
+//! **Left out**, each a row to vary when a result hangs on it: the sync array's own
+//! mutex, which every sleeper takes; a woken task preempting a running one (CFS);
+//! spin rounds that a lost compare-and-swap gives back; queueing of readers for one
+//! hot line; a wake-up of one waiter only (futex locks of later versions).
 
 use std::sync::atomic::{AtomicU16, AtomicU32, Ordering::Relaxed};
 
 use super::Simulation;
-use super::processor::FULL_SPEED;
 use super::task::Wakeup;
 use crate::runtime::latch_class::{LatchClass, LatchMode};
-use crate::runtime::time::{NEVER, SECOND, Time};
+use crate::runtime::random;
+use crate::runtime::time::{NEVER, Time};
 use crate::runtime::wait_kind::WaitKind;
 
 const X: u32 = 1 << 31;
@@ -49,15 +56,6 @@ const SX: u32 = 1 << 30;
 /// A task has reserved the word for X and waits for the readers to leave.
 const RESERVED: u32 = 1 << 29;
 const READERS: u32 = (1 << 20) - 1;
-
-/// The time of acquisition of a latch that was *not* taken: it was asked for by a
-/// destructor of a task that unwinds, which can neither wait nor be refused. There is
-/// nobody left who could see a half-done change. Releasing it does nothing, so whoever
-/// does hold the latch goes on holding it.
-const NOT_TAKEN: Time = NEVER;
-
-/// Spin settings can ask for centuries; no run is as long as this.
-pub(super) const LONGEST_SPIN: Time = 3600 * SECOND;
 
 pub(super) const NO_QUEUE: u32 = 0;
 const NO_THREAD: u16 = u16::MAX;
@@ -71,10 +69,13 @@ pub(in crate::runtime) struct VirtualLatch {
     word: AtomicU32,
     queue: AtomicU32,
     last_thread: AtomicU16,
+    /// The run that wrote the other fields: what a power cut left behind is void.
+    run: AtomicU16,
 }
 
 /// What a spinning waiter waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
 pub(super) enum SpinMode {
     S,
     SX,
@@ -82,6 +83,8 @@ pub(super) enum SpinMode {
     /// It has reserved the word and waits for the readers to leave.
     Drain,
 }
+
+const SPIN_MODES: [SpinMode; 4] = [SpinMode::S, SpinMode::SX, SpinMode::X, SpinMode::Drain];
 
 enum Attempt {
     Taken,
@@ -112,54 +115,24 @@ impl SpinMode {
     }
 }
 
-/// A task inside [`Simulation::latch_slow`]. If it is unwound there, by a crash cut,
-/// it takes back what it has left in the latch: a latch may outlive the machine.
-struct Waiter<'a> {
-    simulation: *mut Simulation,
-    latch: &'a VirtualLatch,
-    mode: SpinMode,
-}
-
-impl Drop for Waiter<'_> {
-    fn drop(&mut self) {
-        // SAFETY: the current task is the one that is unwound, on the thread of the
-        // simulation, and no reference to it is live.
-        let task = unsafe { &*(*self.simulation).current };
-        let spinning = task.spin_queue != NO_QUEUE;
-        let mode = if spinning { task.spin_mode } else { self.mode };
-        if spinning && task.spin_granted {
-            self.latch.release(match mode {
-                SpinMode::S => LatchMode::S,
-                SpinMode::SX => LatchMode::SX,
-                SpinMode::X | SpinMode::Drain => LatchMode::X,
-            });
-        } else if mode == SpinMode::Drain {
-            // The reservation, and the SX latch that was to be turned into X.
-            self.latch.clear(RESERVED | SX);
-        }
-        self.latch.queue.store(NO_QUEUE, Relaxed);
-    }
-}
-
-/// A latch whose holder settles on its way in or out, when no guard of the engine
-/// stands for it. If it is unwound there, by a crash cut, the latch is let go.
-struct ReleaseIfUnwound<'a> {
-    latch: &'a VirtualLatch,
-    mode: LatchMode,
-}
-
-impl Drop for ReleaseIfUnwound<'_> {
-    fn drop(&mut self) {
-        self.latch.release(self.mode);
-    }
-}
-
 impl VirtualLatch {
     pub(in crate::runtime) const fn new() -> Self {
         VirtualLatch {
             word: AtomicU32::new(0),
             queue: AtomicU32::new(NO_QUEUE),
             last_thread: AtomicU16::new(NO_THREAD),
+            run: AtomicU16::new(0),
+        }
+    }
+
+    /// Frees the latch if its state is of an earlier run.
+    #[inline]
+    fn belong_to(&self, run: u16) {
+        if self.run.load(Relaxed) != run {
+            self.word.store(0, Relaxed);
+            self.queue.store(NO_QUEUE, Relaxed);
+            self.last_thread.store(NO_THREAD, Relaxed);
+            self.run.store(run, Relaxed);
         }
     }
 
@@ -198,10 +171,6 @@ impl VirtualLatch {
         self.word.store(free, Relaxed);
     }
 
-    fn clear(&self, bits: u32) {
-        self.word.store(self.word.load(Relaxed) & !bits, Relaxed);
-    }
-
     pub(in crate::runtime) fn is_locked(&self) -> bool {
         self.word.load(Relaxed) != 0
     }
@@ -216,13 +185,27 @@ impl VirtualLatch {
 struct WaitQueue {
     latch: *const VirtualLatch,
     class: LatchClass,
-    /// Waiters that spin on a hardware thread now. The order carries no meaning.
-    spinners: Vec<u32>,
+    /// Waiters that spin on a hardware thread now, in no order; each task knows its
+    /// place. Beside them, how many want which mode.
+    spinners: Vec<(u32, SpinMode)>,
+    wanting: [u32; SPIN_MODES.len()],
     sleepers: Vec<(u32, SpinMode)>,
-    /// Tasks between the two, or woken and not yet spinning: the queue stays.
+    /// Tasks in either list or on their way between the two: the queue stays.
     members: u32,
     generation: u32,
     poll_scheduled: bool,
+}
+
+impl WaitQueue {
+    /// Spinning waiters whose poll of this word would succeed.
+    fn eligible(&self, word: u32) -> u32 {
+        let wanting = |mode: SpinMode| self.wanting[mode as usize];
+        SPIN_MODES
+            .iter()
+            .filter(|mode| mode.eligible(word))
+            .map(|&mode| wanting(mode))
+            .sum()
+    }
 }
 
 /// The wait queues of the latches that have waiters now; number 0 is "none".
@@ -239,6 +222,7 @@ impl WaitQueues {
         }
     }
 
+    #[inline]
     fn get(&mut self, number: u32) -> &mut WaitQueue {
         &mut self.queues[number as usize - 1]
     }
@@ -251,6 +235,7 @@ impl WaitQueues {
                     latch: std::ptr::null(),
                     class,
                     spinners: Vec::new(),
+                    wanting: [0; SPIN_MODES.len()],
                     sleepers: Vec::new(),
                     members: 0,
                     generation: 0,
@@ -298,47 +283,32 @@ impl Simulation {
         latch: &VirtualLatch,
         class: LatchClass,
         mode: LatchMode,
-        waiting_for: WaitKind,
+        waiting_for: impl FnOnce() -> WaitKind,
     ) -> Time {
         // SAFETY: by the caller's promise; every borrow ends within its statement.
         unsafe {
-            if (*simulation).cut {
-                return NOT_TAKEN;
-            }
+            latch.belong_to((*simulation).run_number);
             let always = (*simulation).settle == super::Settle::Always;
-            if always || mode != LatchMode::S || class.is_hot(mode) {
-                Simulation::settle(simulation);
-            } else if latch.queue.load(Relaxed) != NO_QUEUE
-                || !SpinMode::from(mode).eligible(latch.word.load(Relaxed))
-            {
-                // Somebody is in the way: what they do until our time comes counts.
+            if always || mode != LatchMode::S || class.is_hot(mode) || in_the_way(latch, mode) {
+                // In the way: what others do until our time comes counts.
                 Simulation::settle(simulation);
             }
-            let wanted = match latch.attempt(mode.into()) {
+            let waits = match latch.attempt(mode.into()) {
                 Attempt::Taken => None,
-                Attempt::Busy => Some(mode.into()),
+                Attempt::Busy => Some(SpinMode::from(mode)),
                 Attempt::Reserved => Some(SpinMode::Drain),
             };
-            if let Some(wanted) = wanted {
-                if (*simulation).must_not_suspend() {
-                    if wanted == SpinMode::Drain {
-                        latch.clear(RESERVED);
-                    }
-                    return NOT_TAKEN;
-                }
-                Simulation::latch_slow(simulation, latch, class, wanted, waiting_for);
+            if let Some(mode) = waits {
+                Simulation::latch_slow(simulation, latch, class, mode, waiting_for());
             }
             let this = &mut *simulation;
-            this.fetch_lines(latch, class);
+            let taken = this.now;
             this.statistics.latches[class as usize].acquired += 1;
-            let since = this.now;
+            this.fetch_lines(latch, class.facts().lines);
             if always {
-                // The holder fetches the lines: that is part of its hold.
-                let unwound = ReleaseIfUnwound { latch, mode };
                 Simulation::settle(simulation);
-                std::mem::forget(unwound);
             }
-            since
+            taken
         }
     }
 
@@ -354,27 +324,30 @@ impl Simulation {
     ) -> Option<Time> {
         // SAFETY: as for `latch`.
         unsafe {
-            if (*simulation).cut {
+            latch.belong_to((*simulation).run_number);
+            let always = (*simulation).settle == super::Settle::Always;
+            if always || mode != LatchMode::S || class.is_hot(mode) || in_the_way(latch, mode) {
+                Simulation::settle(simulation);
+            }
+            let word = latch.word.load(Relaxed);
+            if mode == LatchMode::X && word & READERS != 0 {
                 return None;
             }
-            Simulation::settle(simulation);
-            if mode == LatchMode::X && latch.word.load(Relaxed) != 0 {
+            let Attempt::Taken = latch.attempt(mode.into()) else {
                 return None;
+            };
+            let this = &mut *simulation;
+            let taken = this.now;
+            this.statistics.latches[class as usize].acquired += 1;
+            this.fetch_lines(latch, class.facts().lines);
+            if always {
+                Simulation::settle(simulation);
             }
-            match latch.attempt(mode.into()) {
-                Attempt::Taken => {
-                    let this = &mut *simulation;
-                    this.fetch_lines(latch, class);
-                    this.statistics.latches[class as usize].acquired += 1;
-                    Some(this.now)
-                }
-                _ => None,
-            }
+            Some(taken)
         }
     }
 
-    /// Turns an SX latch, taken at `since`, into X, waiting for the readers to leave.
-    /// A task that unwinds does not wait for them.
+    /// Turns a held SX latch into X, waiting for the readers to leave.
     ///
     /// # Safety
     /// As for [`Simulation::latch`]; the task holds the latch in SX.
@@ -382,22 +355,10 @@ impl Simulation {
         simulation: *mut Simulation,
         latch: &VirtualLatch,
         class: LatchClass,
-        since: Time,
     ) {
         // SAFETY: as for `latch`.
         unsafe {
-            if since == NOT_TAKEN {
-                return;
-            }
-            if (*simulation).must_not_suspend() {
-                latch.clear(SX);
-                latch.word.store(latch.word.load(Relaxed) | X, Relaxed);
-                return;
-            }
-            let mode = LatchMode::SX;
-            let unwound = ReleaseIfUnwound { latch, mode };
             Simulation::settle(simulation);
-            std::mem::forget(unwound);
             let word = latch.word.load(Relaxed);
             debug_assert!(word & SX != 0 && word & (X | RESERVED) == 0);
             latch.word.store(word | RESERVED, Relaxed);
@@ -421,26 +382,31 @@ impl Simulation {
     ) {
         // SAFETY: as for `latch`.
         unsafe {
-            if since == NOT_TAKEN {
-                return;
-            }
             if (*simulation).cut {
+                // Tasks are being unwound; those that wait for the latch are, too.
                 latch.release(mode);
                 return;
             }
-            let settle = (*simulation).settle == super::Settle::Always
+            let this = &mut *simulation;
+            let number = latch.queue.load(Relaxed);
+            let settle = this.settle == super::Settle::Always
                 || class.is_hot(mode)
-                || (mode != LatchMode::S && (*simulation).now != since);
+                || number != NO_QUEUE
+                || (mode != LatchMode::S && this.now != since);
             if settle {
-                let unwound = ReleaseIfUnwound { latch, mode };
                 Simulation::settle(simulation);
-                // Only now is it known who has come to spin during the hold.
-                let number = latch.queue.load(Relaxed);
-                if number != NO_QUEUE {
-                    (*simulation).refetch_word_line(number, class, since);
-                    Simulation::settle(simulation);
-                }
-                std::mem::forget(unwound);
+            }
+            // Only now is it known who has come to spin during the hold.
+            let this = &mut *simulation;
+            let number = latch.queue.load(Relaxed);
+            if number != NO_QUEUE {
+                this.refetch_word_line(number, class, since);
+            } else {
+                // Another core may have touched the latch since: readers share it.
+                this.fetch_lines(latch, 1);
+            }
+            if settle {
+                Simulation::settle(simulation);
             }
             let this = &mut *simulation;
             latch.release(mode);
@@ -458,51 +424,48 @@ impl Simulation {
         simulation: *mut Simulation,
         latch: &VirtualLatch,
         class: LatchClass,
-        mode: SpinMode,
+        mut mode: SpinMode,
         waiting_for: WaitKind,
     ) {
         // SAFETY: as for `latch`; borrows end before each suspend.
         unsafe {
             let this = &mut *simulation;
+            if this.must_not_suspend() {
+                this.abort_in_destructor(class);
+            }
             let asked = this.now;
             this.statistics.latches[class as usize].contended += 1;
             let number = this.queues.join(latch, class);
-            let mut waiter = Waiter {
-                simulation,
-                latch,
-                mode,
-            };
             loop {
-                (*simulation).start_spinning(number, waiter.mode, waiting_for);
+                (*simulation).start_spinning(number, mode, waiting_for);
                 Simulation::suspend(simulation);
                 let this = &mut *simulation;
                 let granted = this.stop_spinning();
-                waiter.mode = (*this.current).spin_mode;
+                mode = (*this.current).spin_mode;
                 if granted {
                     break;
                 }
                 // The budget is spent: reserve a cell, look again, sleep.
                 (*this.current).debt += this.timing.sleep_call;
                 Simulation::settle(simulation);
-                match latch.attempt(waiter.mode) {
+                match latch.attempt(mode) {
                     Attempt::Taken => break,
-                    Attempt::Reserved => waiter.mode = SpinMode::Drain,
+                    Attempt::Reserved => mode = SpinMode::Drain,
                     Attempt::Busy => {
                         let this = &mut *simulation;
                         this.statistics.latches[class as usize].slept += 1;
                         let id = this.current_id;
-                        this.queues.get(number).sleepers.push((id, waiter.mode));
+                        this.queues.get(number).sleepers.push((id, mode));
                         this.block_current(waiting_for, NEVER);
                         Simulation::suspend(simulation);
-                        match latch.attempt(waiter.mode) {
+                        match latch.attempt(mode) {
                             Attempt::Taken => break,
-                            Attempt::Reserved => waiter.mode = SpinMode::Drain,
+                            Attempt::Reserved => mode = SpinMode::Drain,
                             Attempt::Busy => {}
                         }
                     }
                 }
             }
-            std::mem::forget(waiter);
             let this = &mut *simulation;
             let waited = this.now - asked;
             this.statistics.latches[class as usize].wait += waited;
@@ -510,9 +473,20 @@ impl Simulation {
         }
     }
 
-    /// Which cache lines come from another core?
+    /// A destructor wants to wait for a latch while its task unwinds, or after a
+    /// power cut. Going on would give out what another task holds.
+    #[cold]
+    fn abort_in_destructor(&mut self, class: LatchClass) -> ! {
+        // SAFETY: `current` is the task that calls.
+        let name = unsafe { &(*self.current).name };
+        let latch = class.facts().name;
+        eprintln!("task {name} waits for {latch} in a destructor while it unwinds: a bug");
+        std::process::abort()
+    }
+
+    /// Lines of the latch's critical section come from the core that used it last.
     #[inline]
-    fn fetch_lines(&mut self, latch: &VirtualLatch, class: LatchClass) {
+    fn fetch_lines(&mut self, latch: &VirtualLatch, lines: u32) {
         // SAFETY: `current` is the running task.
         let task = unsafe { &mut *self.current };
         let last = latch.last_thread.load(Relaxed);
@@ -521,8 +495,8 @@ impl Simulation {
         }
         latch.last_thread.store(task.thread, Relaxed);
         if last != NO_THREAD {
-            task.debt += u64::from(class.facts().lines)
-                * self.line_transfer(last.into(), task.thread.into());
+            let transfer = self.line_transfer(last.into(), task.thread.into());
+            task.stall += u64::from(lines) * transfer;
         }
     }
 
@@ -541,20 +515,20 @@ impl Simulation {
     /// holder: the expected number of times it had to fetch it back.
     fn refetch_word_line(&mut self, number: u32, class: LatchClass, since: Time) {
         let spinners = self.queues.get(number).spinners.len() as f64;
+        let accesses = f64::from(class.facts().word_line_accesses);
         if spinners == 0.0 {
             return;
         }
         // SAFETY: `current` is the running task.
         let task = unsafe { &mut *self.current };
-        let accesses = f64::from(class.facts().word_line_accesses);
-        let hold = (self.now - since + task.debt) as f64;
+        let hold = (self.now - since + task.debt + task.stall) as f64;
         let round = (self.timing.round_max / 2 + self.timing.round_check) as f64;
         let polls_between = spinners * hold / (accesses * round);
         let share = -libm::expm1(-polls_between);
         let transfer = (self.timing.line_cross_socket * (self.timing.sockets - 1)
             + self.timing.line_same_socket)
             / self.timing.sockets;
-        task.debt += (accesses * share * transfer as f64) as Time;
+        task.stall += (accesses * share * transfer as f64) as Time;
     }
 
     // ---- spinning -------------------------------------------------------------
@@ -564,53 +538,71 @@ impl Simulation {
         let budget = self.spin_budget();
         let now = self.now;
         let id = self.current_id;
-        let task = &mut *self.tasks[id as usize];
+        let task = self.task(id);
+        debug_assert_eq!(task.debt, 0, "a debt would be paid inside the latch");
         task.spin_queue = number;
         task.spin_mode = mode;
         task.spin_granted = false;
         task.spin_kind = waiting_for;
         task.turn_to(now, waiting_for);
         let thread = task.thread as usize;
-        self.processor.start(now, thread, budget * FULL_SPEED);
-        self.queues.get(number).spinners.push(id);
+        self.processor.set_spinning(now, thread, true);
+        self.processor.start(now, thread, 0, budget);
+        self.add_spinner(number, id);
     }
 
     /// The current task has stopped spinning: was it granted the latch?
     fn stop_spinning(&mut self) -> bool {
         let id = self.current_id;
         let now = self.now;
-        let task = &mut *self.tasks[id as usize];
-        let number = std::mem::replace(&mut task.spin_queue, NO_QUEUE);
+        let task = self.task(id);
         task.turn_to(now, WaitKind::Cpu);
-        let granted = task.spin_granted;
+        let (granted, thread) = (task.spin_granted, task.thread as usize);
+        self.processor.set_spinning(now, thread, false);
         if !granted {
-            self.remove_spinner(number, id);
+            self.remove_spinner(id);
         }
+        self.task(id).spin_queue = NO_QUEUE;
         granted
     }
 
     /// A spinning task has lost its hardware thread: it no longer polls.
     pub(super) fn pause_spinning(&mut self, id: u32) {
-        let task = &self.tasks[id as usize];
-        if !task.spin_granted {
-            self.remove_spinner(task.spin_queue, id);
+        if !self.task(id).spin_granted {
+            self.remove_spinner(id);
         }
     }
 
     /// A spinning task has a hardware thread again.
     pub(super) fn resume_spinning(&mut self, id: u32) {
-        let task = &self.tasks[id as usize];
-        if !task.spin_granted {
-            let number = task.spin_queue;
-            self.queues.get(number).spinners.push(id);
+        let now = self.now;
+        let task = self.task(id);
+        let (granted, number, thread) = (task.spin_granted, task.spin_queue, task.thread as usize);
+        self.processor.set_spinning(now, thread, true);
+        if !granted {
+            self.add_spinner(number, id);
             self.schedule_poll(number);
         }
     }
 
-    fn remove_spinner(&mut self, number: u32, id: u32) {
-        let spinners = &mut self.queues.get(number).spinners;
-        if let Some(position) = spinners.iter().position(|&spinner| spinner == id) {
-            spinners.swap_remove(position);
+    fn add_spinner(&mut self, number: u32, id: u32) {
+        let mode = self.task(id).spin_mode;
+        let queue = self.queues.get(number);
+        let place = queue.spinners.len() as u32;
+        queue.spinners.push((id, mode));
+        queue.wanting[mode as usize] += 1;
+        self.task(id).spin_place = place;
+    }
+
+    fn remove_spinner(&mut self, id: u32) {
+        let task = self.task(id);
+        let (number, place) = (task.spin_queue, task.spin_place);
+        let queue = self.queues.get(number);
+        let (removed, mode) = queue.spinners.swap_remove(place as usize);
+        debug_assert_eq!(removed, id);
+        queue.wanting[mode as usize] -= 1;
+        if let Some(&(moved, _)) = queue.spinners.get(place as usize) {
+            self.task(moved).spin_place = place;
         }
     }
 
@@ -621,8 +613,22 @@ impl Simulation {
         let longest = self.timing.round_max as f64;
         let mean = loops * (longest / 2.0 + self.timing.round_check as f64);
         let deviation = longest * libm::sqrt(loops / 12.0);
-        let normal = self.spin_stream.draw(&self.normal);
-        (mean + deviation * normal).clamp(0.0, LONGEST_SPIN as f64) as Time
+        let bits = self.draw_spin();
+        let normal = self.normal.at(bits);
+        ((mean + deviation * normal).max(0.0) as Time).min(SPIN_BUDGET_MAX)
+    }
+
+    fn draw_spin(&mut self) -> u64 {
+        let bits = self.spin_stream.next_unlogged();
+        let (at, stream) = (self.now, self.spin_stream.id());
+        if let Some(draws) = &mut self.draws {
+            draws.push(super::Draw {
+                at,
+                stream,
+                value: bits,
+            });
+        }
+        bits
     }
 
     /// If a waiter that spins could take the latch: when does the first one look?
@@ -635,20 +641,14 @@ impl Simulation {
         // to the latch, so it is alive.
         let word = unsafe { (*queue.latch).word.load(Relaxed) };
         let generation = queue.generation;
-        let spinners = std::mem::take(&mut queue.spinners);
-        let eligible = spinners
-            .iter()
-            .filter(|&&id| self.tasks[id as usize].spin_mode.eligible(word))
-            .count();
-        let queue = self.queues.get(number);
-        queue.spinners = spinners;
+        let eligible = queue.eligible(word);
         if eligible == 0 {
             return;
         }
         queue.poll_scheduled = true;
-        let u = self.spin_stream.uniform();
+        let u = random::unit(self.draw_spin());
         // x = M (1 − (1 − u)^(1/2k)): the first of k polls.
-        let share = -libm::expm1(libm::log1p(-u) / (2 * eligible) as f64);
+        let share = -libm::expm1(libm::log1p(-u) / f64::from(2 * eligible));
         let delay = (share * self.timing.round_max as f64) as Time + self.timing.round_check;
         self.schedule(
             self.now + delay,
@@ -663,7 +663,9 @@ impl Simulation {
     /// latch is its own.
     pub(super) fn poll(&mut self, number: u32, generation: u32) {
         let now = self.now;
-        let queue = &mut self.queues.queues[number as usize - 1];
+        let Some(queue) = self.queues.queues.get_mut(number as usize - 1) else {
+            return;
+        };
         if queue.generation != generation {
             return;
         }
@@ -672,28 +674,38 @@ impl Simulation {
         // SAFETY: as in `schedule_poll`.
         let latch = unsafe { &*queue.latch };
         let word = latch.word.load(Relaxed);
-        let tasks = &self.tasks;
-        let eligible = |id: &u32| tasks[*id as usize].spin_mode.eligible(word);
-        let count = queue.spinners.iter().filter(|id| eligible(id)).count() as u64;
+        let count = queue.eligible(word);
         if count == 0 {
             return;
         }
-        let chosen = self.spin_stream.below(count) as usize;
-        let Some(position) = (0..queue.spinners.len())
-            .filter(|&i| eligible(&queue.spinners[i]))
-            .nth(chosen)
-        else {
-            return;
-        };
-        let id = queue.spinners[position];
-        let task = &mut *self.tasks[id as usize];
-        match latch.attempt(task.spin_mode) {
-            Attempt::Taken => {
-                queue.spinners.swap_remove(position);
-                task.spin_granted = true;
-                self.processor.finish_now(now, task.thread as usize);
+        let bits = self.draw_spin();
+        let queue = self.queues.get(number);
+        let chosen = random::scale(bits, count.into()) as usize;
+        let place = if count as usize == queue.spinners.len() {
+            chosen
+        } else {
+            let mut eligible =
+                (0..queue.spinners.len()).filter(|&i| queue.spinners[i].1.eligible(word));
+            match eligible.nth(chosen) {
+                Some(place) => place,
+                None => return,
             }
-            Attempt::Reserved => task.spin_mode = SpinMode::Drain,
+        };
+        let (id, mode) = queue.spinners[place];
+        match latch.attempt(mode) {
+            Attempt::Taken => {
+                self.remove_spinner(id);
+                let task = self.task(id);
+                task.spin_granted = true;
+                let thread = task.thread as usize;
+                self.processor.finish_now(now, thread);
+            }
+            Attempt::Reserved => {
+                queue.spinners[place].1 = SpinMode::Drain;
+                queue.wanting[mode as usize] -= 1;
+                queue.wanting[SpinMode::Drain as usize] += 1;
+                self.task(id).spin_mode = SpinMode::Drain;
+            }
             Attempt::Busy => {}
         }
         // A shared latch lets more than one in.
@@ -709,30 +721,36 @@ impl Simulation {
         }
         // SAFETY: as in `schedule_poll`.
         let word = unsafe { (*queue.latch).word.load(Relaxed) };
-        let mut woken = 0;
         if mode == LatchMode::S {
             // The last reader wakes the one who has reserved the word.
             if word & READERS == 0
-                && let Some(position) = queue
+                && let Some(place) = queue
                     .sleepers
                     .iter()
                     .position(|&(_, mode)| mode == SpinMode::Drain)
             {
-                let (id, _) = queue.sleepers.swap_remove(position);
-                self.wake(id);
-                woken = 1;
+                let (id, _) = queue.sleepers.swap_remove(place);
+                self.wake_all([id]);
             }
         } else {
             let mut sleepers = std::mem::take(&mut queue.sleepers);
-            for &(id, _) in &sleepers {
-                self.wake(id);
-            }
-            woken = sleepers.len() as u64;
+            self.wake_all(sleepers.iter().map(|&(id, _)| id));
             sleepers.clear();
             // Keep the allocation; nobody can have gone to sleep meanwhile.
             self.queues.get(number).sleepers = sleepers;
         }
-        // SAFETY: `current` is the running task, the one that releases.
-        unsafe { (*self.current).debt += woken * self.timing.wake_call };
     }
+}
+
+/// Spinning longer than this before sleeping helps no simulation.
+pub(super) const SPIN_BUDGET_MAX: Time = 10 * crate::runtime::time::SECOND;
+
+/// Whether a request in this mode would meet a holder, a reader it must wait for, or
+/// a queue.
+#[inline]
+fn in_the_way(latch: &VirtualLatch, mode: LatchMode) -> bool {
+    let word = latch.word.load(Relaxed);
+    latch.queue.load(Relaxed) != NO_QUEUE
+        || !SpinMode::from(mode).eligible(word)
+        || (mode == LatchMode::X && word & READERS != 0)
 }

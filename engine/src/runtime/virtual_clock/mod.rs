@@ -26,6 +26,8 @@
 
 mod agenda;
 mod charges;
+mod devices;
+pub mod disk;
 mod event;
 mod latch;
 mod occupancy;
@@ -37,7 +39,9 @@ mod task;
 mod tournament;
 
 use std::panic::{self, AssertUnwindSafe};
+use std::sync::atomic::{AtomicU16, Ordering};
 
+pub(super) use devices::{Completion, CompletionQueue};
 pub(super) use event::VirtualEvent;
 pub(super) use latch::VirtualLatch;
 pub use scheduler::Stalled;
@@ -45,14 +49,16 @@ pub use statistics::{LatchStatistics, SimulationStatistics};
 pub use task::TaskId;
 
 use self::agenda::Agenda;
+use self::devices::Devices;
+use self::disk::{DiskCounters, DiskModel, DiskProfile};
 use self::latch::WaitQueues;
 use self::processor::Processor;
 use self::stack::StackPool;
-use self::task::{Task, Wakeup};
+use self::task::{Task, TaskCoroutine, Wakeup};
 use super::ambient::Entered;
 use super::profile::{CpuProfile, ProfileError, SpinSettings, micros, nanos};
 use super::random::{QuantileTable, Stream};
-use super::time::{NEVER, Time};
+use super::time::{NANOSECOND, NEVER, Time};
 
 /// When debts of CPU are settled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -64,11 +70,24 @@ pub enum Settle {
     Always,
 }
 
+/// A machine that cannot be built.
+#[derive(Debug, thiserror::Error)]
+pub enum MachineError {
+    /// A value of the processor's profile.
+    #[error(transparent)]
+    Processor(#[from] ProfileError),
+    /// Values of a disk's profile.
+    #[error(transparent)]
+    Disk(#[from] disk::ProfileError),
+}
+
 /// What a simulation is made of.
 #[derive(Debug, Clone)]
 pub struct SimulationOptions {
     /// The processor.
     pub cpu: CpuProfile,
+    /// The disks, each with a name.
+    pub disks: Vec<(String, DiskProfile)>,
     /// Spin settings of the latches.
     pub spin: SpinSettings,
     /// When debts are settled.
@@ -84,6 +103,7 @@ impl SimulationOptions {
     pub fn new(cpu: CpuProfile, seed: u64) -> Self {
         SimulationOptions {
             cpu,
+            disks: Vec::new(),
             spin: SpinSettings::default(),
             settle: Settle::Lazy,
             seed,
@@ -99,6 +119,8 @@ struct Timing {
     timer_slack: Time,
     wake_call: Time,
     sleep_call: Time,
+    yield_call: Time,
+    io_call: Time,
     line_same_socket: Time,
     line_cross_socket: Time,
     /// The longest spin round, and the check that each round makes.
@@ -114,11 +136,11 @@ pub struct Simulation {
     sequence: u64,
     agenda: Agenda<Wakeup>,
     processor: Processor,
-    #[expect(
-        clippy::vec_box,
-        reason = "tasks are reached by pointer while the table grows"
-    )]
-    tasks: Vec<Box<Task>>,
+    devices: Devices,
+    /// Owned; reached by pointer from their own coroutines. Freed with the simulation.
+    tasks: Vec<*mut Task>,
+    /// The coroutines of the tasks, null for those that have ended.
+    coroutines: Vec<*mut TaskCoroutine>,
     free_tasks: Vec<u32>,
     current: *mut Task,
     current_id: u32,
@@ -126,11 +148,14 @@ pub struct Simulation {
     main_task: u32,
     main_ended: bool,
     cut_at: Time,
+    /// The number of the present run: latches and events of earlier runs are void.
+    run_number: u16,
     /// Set while suspended tasks are unwound: nothing may suspend any more.
     cut: bool,
     queues: WaitQueues,
     timing: Timing,
     settle: Settle,
+    wake_affine: bool,
     stacks: StackPool,
     seed: u64,
     spin_stream: Stream,
@@ -176,8 +201,16 @@ impl<T> Outcome<T> {
 
 impl Simulation {
     /// A machine that is switched on at time 0 with nothing running.
-    pub fn new(options: &SimulationOptions) -> Result<Box<Self>, ProfileError> {
+    ///
+    /// # Errors
+    /// If a value of the processor's or of a disk's profile is out of range.
+    pub fn new(options: &SimulationOptions) -> Result<Box<Self>, MachineError> {
         options.cpu.validate()?;
+        let mut disks = Vec::new();
+        for (name, profile) in &options.disks {
+            let generator = Stream::new(options.seed, &format!("disk {name}")).into_generator();
+            disks.push((name.clone(), profile.build(generator)?));
+        }
         let cpu = &options.cpu;
         let spin = options.spin;
         let pause = nanos(cpu.pause_ns);
@@ -187,12 +220,14 @@ impl Simulation {
             timer_slack: micros(cpu.timer_slack_us),
             wake_call: micros(cpu.wake_call_us),
             sleep_call: micros(cpu.sleep_call_us),
+            yield_call: micros(cpu.yield_call_us).max(NANOSECOND),
+            io_call: micros(cpu.io_call_us),
             line_same_socket: nanos(cpu.line_same_socket_ns),
             line_cross_socket: nanos(cpu.line_cross_socket_ns),
             round_max: pause
                 .saturating_mul(u64::from(spin.wait_delay))
                 .saturating_mul(u64::from(spin.pause_multiplier))
-                .min(latch::LONGEST_SPIN),
+                .min(latch::SPIN_BUDGET_MAX),
             round_check: pause,
             spin_loops: spin.loops,
             sockets: u64::from(cpu.sockets),
@@ -202,17 +237,21 @@ impl Simulation {
             sequence: 0,
             agenda: Agenda::new(),
             processor: Processor::new(cpu),
+            devices: Devices::new(disks),
             tasks: Vec::new(),
+            coroutines: Vec::new(),
             free_tasks: Vec::new(),
             current: std::ptr::null_mut(),
             current_id: processor::NO_TASK,
             main_task: processor::NO_TASK,
             main_ended: false,
             cut_at: NEVER,
+            run_number: 0,
             cut: false,
             queues: WaitQueues::new(),
             timing,
             settle: options.settle,
+            wake_affine: cpu.wake_affine,
             stacks: StackPool::new(options.stack_bytes),
             seed: options.seed,
             spin_stream: Stream::new(options.seed, "latch spin"),
@@ -242,23 +281,32 @@ impl Simulation {
         cut_at: Time,
         main: impl FnOnce() -> T + 'static,
     ) -> Result<Outcome<T>, Stalled> {
-        let simulation: *mut Simulation = self;
-        let _entered = Entered::new(simulation);
         let result = std::rc::Rc::new(std::cell::Cell::new(None));
         let slot = result.clone();
+        let body = move || {
+            let value = main();
+            crate::runtime::settle();
+            slot.set(Some(value));
+        };
         self.cut_at = cut_at;
         self.main_ended = false;
-        self.main_task = self.spawn_task("main", Box::new(move || slot.set(Some(main()))));
+        self.run_number = next_run_number();
+        self.main_task = self.spawn_task("main", Box::new(body));
+        let simulation: *mut Simulation = self;
+        let _entered = Entered::new(simulation);
         // SAFETY: `simulation` is this exclusively borrowed value; `self` is not
         // used again before the loop has returned.
         let body = AssertUnwindSafe(|| unsafe { Simulation::run_loop(simulation) });
         let ended = panic::catch_unwind(body);
         // SAFETY: the loop has returned, so no task is running; `self` is not used
         // again before this has returned, too.
-        unsafe { Simulation::unwind_tasks(simulation) };
+        let unwound = unsafe { Simulation::unwind_tasks(simulation) };
         let (busy, queued) = self.processor.areas(self.now);
         self.statistics.busy = busy;
         self.statistics.queued = queued;
+        if let (Ok(_), Some(payload)) = (&ended, unwound) {
+            panic::resume_unwind(payload);
+        }
         match ended {
             Err(payload) => panic::resume_unwind(payload),
             Ok(Err(stalled)) => Err(stalled),
@@ -284,6 +332,19 @@ impl Simulation {
         &self.statistics
     }
 
+    /// What a disk has counted, by its place in the list; `None` if there is no such.
+    pub fn disk_counters(&self, device: usize) -> Option<DiskCounters> {
+        self.devices
+            .list
+            .get(device)
+            .map(|device| device.disk.counters(self.now))
+    }
+
+    /// The name of a disk.
+    pub fn disk_name(&self, device: usize) -> Option<&str> {
+        self.devices.list.get(device).map(|device| &*device.name)
+    }
+
     /// Keeps every random number from here on, to compare two runs.
     pub fn record_draws(&mut self) {
         self.draws = Some(Vec::new());
@@ -305,6 +366,14 @@ impl Simulation {
             }
         }
     }
+}
+
+/// A number for a run, different from that of every run of this process that could
+/// have left a latch behind.
+fn next_run_number() -> u16 {
+    static RUNS: AtomicU16 = AtomicU16::new(0);
+    // 0 marks a latch that was never used.
+    (RUNS.fetch_add(1, Ordering::Relaxed) % (u16::MAX - 1)) + 1
 }
 
 /// The first place where two draw logs part, as a sentence; `None` if they agree.

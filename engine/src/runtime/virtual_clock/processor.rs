@@ -23,6 +23,11 @@
 //!   completions are keyed by the work clock: a change of frequency only changes
 //!   how the work clock maps to time.
 //!
+//! A task that spins on a latch sits in PAUSE, which leaves the core's execution units
+//! to the sibling: it occupies its thread but does not slow the other. And a *stall*
+//! (a cache line on its way from another core) lasts as long as it lasts, whatever
+//! the sibling does.
+//!
 //! **Slices.** A hardware thread gives way when its task has run for a whole time
 //! slice and others wait, also in the middle of a charge and inside a latch: a
 //! holder that was cut off is what makes over-subscribed servers collapse. All
@@ -55,7 +60,10 @@ const NO_THREAD: u16 = u16::MAX;
 struct HardwareThread {
     task: u32,
     core: u16,
-    /// The charge in flight: work left at `since` on the work clock.
+    /// Whether the running task spins on a latch.
+    spins: bool,
+    /// The charge in flight: first a stall, which ends at `since` on the work clock,
+    /// then this much work.
     work_left: Work,
     since: u64,
     /// When the running task's slice began, and its neighbours in that order.
@@ -68,10 +76,12 @@ pub(super) struct Processor {
     threads: Vec<HardwareThread>,
     smt: usize,
     threads_per_socket: usize,
-    /// Busy hardware threads of each core.
+    /// Hardware threads of each core that have a task.
+    core_occupied: Vec<u8>,
+    /// Those of them whose task does not spin: they share the execution units.
     core_busy: Vec<u8>,
     active_cores: usize,
-    busy_threads: usize,
+    occupied_threads: usize,
     /// Time a unit of work takes, in units of [`STRETCH_ONE`], by busy threads of the
     /// core.
     stretch: Vec<u64>,
@@ -117,6 +127,7 @@ impl Processor {
                 .map(|thread| HardwareThread {
                     task: NO_TASK,
                     core: (thread / smt) as u16,
+                    spins: false,
                     work_left: 0,
                     since: 0,
                     slice_start: 0,
@@ -126,9 +137,10 @@ impl Processor {
                 .collect(),
             smt,
             threads_per_socket,
+            core_occupied: vec![0; cores],
             core_busy: vec![0; cores],
             active_cores: 0,
-            busy_threads: 0,
+            occupied_threads: 0,
             stretch,
             speed: speed_by_active[0],
             speed_by_active,
@@ -154,8 +166,8 @@ impl Processor {
 
     #[inline]
     fn time_of(&self, work: u64) -> Time {
-        // Rounded up to a picosecond, so the work clock may have passed the end of a
-        // charge by less than one when the frequency changes: that charge ends now.
+        // A charge that ends at the very instant of a change of speed may lie a
+        // fraction of a picosecond before the new epoch.
         self.epoch_time + work.saturating_sub(self.epoch_work).div_ceil(self.speed)
     }
 
@@ -183,20 +195,21 @@ impl Processor {
         }
     }
 
-    /// Starts a charge on a hardware thread that has none in flight.
+    /// Starts a charge on a hardware thread that has none in flight: so much work,
+    /// and a stall of so many picoseconds.
     #[inline]
-    pub(super) fn start(&mut self, now: Time, thread: usize, work: Work) {
-        let clock = self.work_clock(now);
+    pub(super) fn start(&mut self, now: Time, thread: usize, work: Work, stall: Time) {
+        let stall_end = self.work_clock(now) + stall * self.speed;
         let slot = &mut self.threads[thread];
         slot.work_left = work;
-        slot.since = clock;
-        let stretch = self.stretch[self.core_busy[slot.core as usize] as usize];
+        slot.since = stall_end;
+        let stretch = self.stretch[self.core_busy[slot.core as usize].max(1) as usize];
         self.completions
-            .set(thread, clock + stretched(work, stretch));
+            .set(thread, stall_end + stretched(work, stretch));
     }
 
-    /// Stops the charge in flight; returns the work that is left of it.
-    pub(super) fn stop(&mut self, now: Time, thread: usize) -> Work {
+    /// Stops the charge in flight; returns the work and the stall that are left of it.
+    pub(super) fn stop(&mut self, now: Time, thread: usize) -> (Work, Time) {
         let left = self.left(now, thread);
         self.completions.set(thread, u64::MAX);
         left
@@ -204,14 +217,18 @@ impl Processor {
 
     /// Makes the charge in flight end now, whatever was left of it.
     pub(super) fn finish_now(&mut self, now: Time, thread: usize) {
-        self.start(now, thread, 0);
+        self.start(now, thread, 0, 0);
     }
 
-    fn left(&self, now: Time, thread: usize) -> Work {
+    fn left(&self, now: Time, thread: usize) -> (Work, Time) {
         let slot = &self.threads[thread];
-        let stretch = self.stretch[self.core_busy[slot.core as usize] as usize];
-        let done = unstretched(self.work_clock(now) - slot.since, stretch);
-        slot.work_left.saturating_sub(done)
+        let clock = self.work_clock(now);
+        if clock < slot.since {
+            return (slot.work_left, (slot.since - clock).div_ceil(self.speed));
+        }
+        let stretch = self.stretch[self.core_busy[slot.core as usize].max(1) as usize];
+        let done = unstretched(clock - slot.since, stretch);
+        (slot.work_left.saturating_sub(done), 0)
     }
 
     // ---- who runs where -------------------------------------------------------
@@ -231,35 +248,48 @@ impl Processor {
         self.threads[left].core == self.threads[right].core
     }
 
-    /// An idle hardware thread for a task that ran on `last`: where its cache is
-    /// warm, then a wholly idle core, then an idle sibling, its socket first.
-    pub(super) fn choose_idle(&self, last: Option<usize>) -> Option<usize> {
-        let home = match last {
+    /// An idle hardware thread for a task that ran on `last` and was woken by a task
+    /// on `waker`: where its cache is warm, then a wholly idle core, then an idle
+    /// sibling, first on the waker's socket, then on its own, then anywhere.
+    pub(super) fn choose_idle(&self, last: Option<usize>, waker: Option<usize>) -> Option<usize> {
+        let home = match waker.or(last) {
             Some(thread) => self.socket_of(thread),
             None => self.emptiest_socket(),
         };
-        if let Some(thread) = last {
-            let first = (thread % self.threads_per_socket) / self.smt * self.smt;
-            if self.idle_cores[home] & (1 << first) != 0 {
-                return Some(thread);
-            }
+        if let Some(thread) = last
+            && self.socket_of(thread) == home
+            && self.idle_cores[home] & self.bit_of_core(thread) != 0
+        {
+            return Some(thread);
         }
-        for idle in [&self.idle_cores, &self.idle_threads] {
-            if let Some(thread) = last
-                && std::ptr::eq(idle, &self.idle_threads)
-                && idle[home] & (1 << (thread % self.threads_per_socket)) != 0
-            {
-                return Some(thread);
-            }
-            for step in 0..idle.len() {
-                let socket = (home + step) % idle.len();
-                if idle[socket] != 0 {
-                    let bit = idle[socket].trailing_zeros() as usize;
-                    return Some(socket * self.threads_per_socket + bit);
-                }
-            }
+        if let Some(thread) = self.any_of(&self.idle_cores, home, last) {
+            return Some(thread);
         }
-        None
+        if let Some(thread) = last
+            && self.threads[thread].task == NO_TASK
+        {
+            return Some(thread);
+        }
+        self.any_of(&self.idle_threads, home, last)
+    }
+
+    fn bit_of_core(&self, thread: usize) -> u128 {
+        1 << ((thread % self.threads_per_socket) / self.smt * self.smt)
+    }
+
+    /// The first thread set in the masks: of the home socket, of the task's own, of
+    /// the following ones.
+    fn any_of(&self, masks: &[u128], home: usize, last: Option<usize>) -> Option<usize> {
+        let own = last.map(|thread| self.socket_of(thread));
+        let others = (0..masks.len()).map(|step| (home + step) % masks.len());
+        [home]
+            .into_iter()
+            .chain(own)
+            .chain(others)
+            .find(|&socket| masks[socket] != 0)
+            .map(|socket| {
+                socket * self.threads_per_socket + masks[socket].trailing_zeros() as usize
+            })
     }
 
     fn emptiest_socket(&self) -> usize {
@@ -273,42 +303,54 @@ impl Processor {
     pub(super) fn occupy(&mut self, now: Time, thread: usize, task: u32) {
         debug_assert_eq!(self.threads[thread].task, NO_TASK);
         let core = self.threads[thread].core as usize;
-        let busy = self.core_busy[core];
-        self.retime_siblings(now, thread, busy + 1);
-        if busy == 0 {
+        self.occupied_threads += 1;
+        self.occupancy.set_busy(now, self.occupied_threads);
+        self.core_occupied[core] += 1;
+        if self.core_occupied[core] == 1 {
             self.set_active_cores(now, self.active_cores + 1);
         }
+        self.retime_siblings(now, thread, self.core_busy[core] + 1);
         let (socket, bit) = (self.socket_of(thread), thread % self.threads_per_socket);
         self.idle_threads[socket] &= !(1 << bit);
         self.idle_cores[socket] &= !(1 << (bit / self.smt * self.smt));
-        self.busy_threads += 1;
-        self.occupancy.set_busy(now, self.busy_threads);
         self.assign(now, thread, task);
     }
 
     /// Leaves a hardware thread idle. Its sibling's charge is re-timed.
     pub(super) fn vacate(&mut self, now: Time, thread: usize) {
+        self.set_spinning(now, thread, false);
         self.unlink_slice(thread);
         self.completions.set(thread, u64::MAX);
         let core = self.threads[thread].core as usize;
         self.threads[thread].task = NO_TASK;
-        let busy = self.core_busy[core] - 1;
-        self.retime_siblings(now, thread, busy);
+        self.retime_siblings(now, thread, self.core_busy[core] - 1);
+        self.occupied_threads -= 1;
+        self.occupancy.set_busy(now, self.occupied_threads);
+        self.core_occupied[core] -= 1;
         let (socket, bit) = (self.socket_of(thread), thread % self.threads_per_socket);
         self.idle_threads[socket] |= 1 << bit;
-        self.busy_threads -= 1;
-        self.occupancy.set_busy(now, self.busy_threads);
-        if busy == 0 {
+        if self.core_occupied[core] == 0 {
             self.idle_cores[socket] |= 1 << (bit / self.smt * self.smt);
             self.set_active_cores(now, self.active_cores - 1);
         }
     }
 
-    /// Replaces the task of a busy hardware thread: core and rates stay as they
-    /// are, a new slice begins.
+    /// Replaces the task of a busy hardware thread; a new slice begins.
     pub(super) fn replace(&mut self, now: Time, thread: usize, task: u32) {
+        self.set_spinning(now, thread, false);
         self.unlink_slice(thread);
         self.assign(now, thread, task);
+    }
+
+    /// The task on this thread begins or ends to spin.
+    pub(super) fn set_spinning(&mut self, now: Time, thread: usize, spins: bool) {
+        if self.threads[thread].spins == spins {
+            return;
+        }
+        self.threads[thread].spins = spins;
+        let core = self.threads[thread].core as usize;
+        let busy = self.core_busy[core];
+        self.retime_siblings(now, thread, if spins { busy - 1 } else { busy + 1 });
     }
 
     fn assign(&mut self, now: Time, thread: usize, task: u32) {
@@ -325,13 +367,13 @@ impl Processor {
             if sibling == thread || self.completions.key(sibling) == u64::MAX {
                 continue;
             }
-            let left = self.left(now, sibling);
-            let clock = self.work_clock(now);
-            self.threads[sibling].work_left = left;
-            self.threads[sibling].since = clock;
-            let stretch = self.stretch[busy as usize];
+            let (work, stall) = self.left(now, sibling);
+            let stall_end = self.work_clock(now) + stall * self.speed;
+            self.threads[sibling].work_left = work;
+            self.threads[sibling].since = stall_end;
+            let stretch = self.stretch[busy.max(1) as usize];
             self.completions
-                .set(sibling, clock + stretched(left, stretch));
+                .set(sibling, stall_end + stretched(work, stretch));
         }
         self.core_busy[core] = busy;
     }
@@ -454,11 +496,11 @@ mod tests {
     fn a_charge_in_flight_is_retimed_when_its_sibling_starts_and_stops() {
         let mut cpu = Processor::new(&profile(1, 1, 2));
         cpu.occupy(0, 0, 1);
-        cpu.start(0, 0, 10 * MICROSECOND * FULL_SPEED);
+        cpu.start(0, 0, 10 * MICROSECOND * FULL_SPEED, 0);
         assert_eq!(cpu.next_completion(), (10 * MICROSECOND, 0));
         // 4 µs alone, then 1.6 µs side by side do one microsecond of work.
         cpu.occupy(4 * MICROSECOND, 1, 2);
-        cpu.start(4 * MICROSECOND, 1, MICROSECOND * FULL_SPEED);
+        cpu.start(4 * MICROSECOND, 1, MICROSECOND * FULL_SPEED, 0);
         let (end, thread) = cpu.next_completion();
         assert_eq!(thread, 1);
         assert!(end.abs_diff(4 * MICROSECOND + 1_600_000) <= 2, "{end}");
@@ -473,10 +515,10 @@ mod tests {
         let mut cpu = Processor::new(&profile(1, 1, 2));
         cpu.occupy(0, 0, 1);
         cpu.occupy(0, 1, 2);
-        cpu.start(0, 0, 3600 * SECOND * FULL_SPEED);
+        cpu.start(0, 0, 3600 * SECOND * FULL_SPEED, 0);
         let (end, _) = cpu.next_completion();
         assert!(end.abs_diff(5760 * SECOND) < SECOND, "{end}");
-        let left = cpu.stop(2880 * SECOND, 0);
+        let (left, _) = cpu.stop(2880 * SECOND, 0);
         assert!(left.abs_diff(1800 * SECOND * FULL_SPEED) < SECOND * FULL_SPEED);
     }
 
@@ -486,9 +528,9 @@ mod tests {
         profile.turbo = vec![(1, 1.0), (2, 0.75)];
         let mut cpu = Processor::new(&profile);
         cpu.occupy(0, 0, 1);
-        cpu.start(0, 0, 10 * MICROSECOND * FULL_SPEED);
+        cpu.start(0, 0, 10 * MICROSECOND * FULL_SPEED, 0);
         cpu.occupy(4 * MICROSECOND, 1, 2);
-        cpu.start(4 * MICROSECOND, 1, 3 * MICROSECOND * FULL_SPEED);
+        cpu.start(4 * MICROSECOND, 1, 3 * MICROSECOND * FULL_SPEED, 0);
         // The second core does 3 µs of work in 4 µs; then the first speeds up.
         assert_eq!(cpu.next_completion(), (8 * MICROSECOND, 1));
         cpu.vacate(8 * MICROSECOND, 1);
@@ -504,7 +546,7 @@ mod tests {
             cpu.occupy(0, thread, thread as u32);
         }
         for thread in 0..3 {
-            cpu.start(0, thread, 10 * MICROSECOND * FULL_SPEED);
+            cpu.start(0, thread, 10 * MICROSECOND * FULL_SPEED, 0);
         }
         // 10 µs at 179/256 of full speed is no whole number of picoseconds, so the
         // work clock has passed the end of the other two when the first leaves.
@@ -520,23 +562,23 @@ mod tests {
     fn idle_cores_are_filled_before_idle_siblings_and_the_last_place_is_preferred() {
         let mut cpu = Processor::new(&profile(2, 2, 2));
         // A new task goes to the emptiest socket, a whole core first.
-        assert_eq!(cpu.choose_idle(None), Some(0));
+        assert_eq!(cpu.choose_idle(None, None), Some(0));
         cpu.occupy(0, 0, 1);
-        assert_eq!(cpu.choose_idle(None), Some(4));
+        assert_eq!(cpu.choose_idle(None, None), Some(4));
         cpu.occupy(0, 4, 2);
-        assert_eq!(cpu.choose_idle(None), Some(2));
+        assert_eq!(cpu.choose_idle(None, None), Some(2));
         cpu.occupy(0, 2, 3);
         // Thread 3 is idle, but its core is not: a whole core elsewhere wins.
-        assert_eq!(cpu.choose_idle(Some(3)), Some(6));
+        assert_eq!(cpu.choose_idle(Some(3), None), Some(6));
         cpu.occupy(0, 6, 4);
-        assert_eq!(cpu.choose_idle(Some(3)), Some(3));
-        assert_eq!(cpu.choose_idle(Some(0)), Some(1));
+        assert_eq!(cpu.choose_idle(Some(3), None), Some(3));
+        assert_eq!(cpu.choose_idle(Some(0), None), Some(1));
         for (thread, task) in [(1, 5), (3, 6), (5, 7), (7, 8)] {
             cpu.occupy(0, thread, task);
         }
-        assert_eq!(cpu.choose_idle(Some(0)), None);
+        assert_eq!(cpu.choose_idle(Some(0), None), None);
         cpu.vacate(0, 5);
-        assert_eq!(cpu.choose_idle(Some(0)), Some(5));
+        assert_eq!(cpu.choose_idle(Some(0), None), Some(5));
     }
 
     #[test]

@@ -1,9 +1,12 @@
 //! The run loop: time moves to the next event, and a task is resumed.
 
+use std::any::Any;
+use std::panic::{self, AssertUnwindSafe};
+
 use super::Simulation;
 use super::latch::NO_QUEUE;
 use super::processor::{FULL_SPEED, NO_TASK};
-use super::task::{State, Task, Wakeup, Woken};
+use super::task::{State, Wakeup, Woken};
 use crate::runtime::time::{NEVER, Time};
 use crate::runtime::wait_kind::WaitKind;
 use corosensei::CoroutineResult;
@@ -33,10 +36,14 @@ impl Simulation {
             if this.main_ended {
                 return Ok(());
             }
+            if this.has_completions() {
+                this.hand_out_completions();
+            }
             let (completion, thread) = this.processor.next_completion();
             let wakeup = this.agenda.next_time();
+            let device = this.devices.agenda.next_time();
             let slice = this.processor.next_slice_end();
-            let next = completion.min(wakeup).min(slice);
+            let next = completion.min(wakeup).min(device).min(slice);
             if next == NEVER && this.cut_at == NEVER {
                 return Err(this.stalled());
             }
@@ -47,6 +54,8 @@ impl Simulation {
             this.now = this.now.max(next);
             if wakeup == next {
                 this.handle_wakeup();
+            } else if device == next {
+                this.handle_device_event();
             } else if completion == next {
                 let id = this.processor.task_on(thread);
                 // SAFETY: the borrow above is not used after this call.
@@ -60,22 +69,21 @@ impl Simulation {
     /// # Safety
     /// As for `run_loop`; the task is on a hardware thread with its charge done.
     unsafe fn resume(simulation: *mut Simulation, id: u32) {
-        // SAFETY: the coroutine belongs to a boxed task that stays in place while
-        // it runs; nothing else touches the coroutine meanwhile.
+        // SAFETY: the coroutine stays where it is until its task has ended, and while
+        // it runs it is reached through this pointer only.
         unsafe {
-            let task: *mut Task = &mut *(&mut (*simulation).tasks)[id as usize];
-            (*simulation).current = task;
-            (*simulation).current_id = id;
-            (*simulation).statistics.switches += 1;
-            let coroutine = (*task).coroutine.as_mut();
-            let result = match coroutine {
-                Some(coroutine) => coroutine.resume(()),
-                None => unreachable!("an ended task was resumed"),
-            };
-            (*simulation).current = std::ptr::null_mut();
-            (*simulation).current_id = NO_TASK;
-            if let CoroutineResult::Return(()) = result {
+            let coroutine = {
                 let this = &mut *simulation;
+                this.current = this.tasks[id as usize];
+                this.current_id = id;
+                this.statistics.switches += 1;
+                this.coroutines[id as usize]
+            };
+            let result = (*coroutine).resume(());
+            let this = &mut *simulation;
+            this.current = std::ptr::null_mut();
+            this.current_id = NO_TASK;
+            if let CoroutineResult::Return(()) = result {
                 this.release_thread(id);
                 this.end_task(id);
             }
@@ -89,7 +97,7 @@ impl Simulation {
         match wakeup {
             Wakeup::Ready { task } => self.make_ready(task),
             Wakeup::Timeout { task, generation } => {
-                let entry = &mut self.tasks[task as usize];
+                let entry = self.task(task);
                 if entry.state == State::Blocked && entry.generation == generation {
                     entry.woken = Woken::TimedOut;
                     self.make_ready(task);
@@ -103,6 +111,8 @@ impl Simulation {
         let waiting = self
             .tasks
             .iter()
+            // SAFETY: the tasks live as long as the simulation; none is running.
+            .map(|&task| unsafe { &*task })
             .filter(|task| task.state != State::Ended)
             .map(|task| format!("{} waits for {}", task.name, task.doing.name()))
             .collect();
@@ -123,13 +133,12 @@ impl Simulation {
     /// A task wants to run: it gets an idle hardware thread, or queues for one.
     pub(super) fn make_ready(&mut self, id: u32) {
         let now = self.now;
-        let task = &mut self.tasks[id as usize];
+        let task = self.task(id);
         task.state = State::Ready;
         task.turn_to(now, WaitKind::RunQueue);
-        match self
-            .processor
-            .choose_idle(task.last_thread.map(usize::from))
-        {
+        let last = task.last_thread.map(usize::from);
+        let waker = task.woken_from.take().map(usize::from);
+        match self.processor.choose_idle(last, waker) {
             Some(thread) => {
                 self.processor.occupy(now, thread, id);
                 self.start_on(thread, id);
@@ -141,7 +150,7 @@ impl Simulation {
     /// The task has got the hardware thread: its pending work starts.
     fn start_on(&mut self, thread: usize, id: u32) {
         let now = self.now;
-        let task = &mut self.tasks[id as usize];
+        let task = self.task(id);
         task.state = State::Running;
         task.thread = thread as u16;
         task.last_thread = Some(thread as u16);
@@ -154,8 +163,10 @@ impl Simulation {
                 WaitKind::Cpu
             },
         );
-        let work = std::mem::take(&mut task.pending) + self.timing.context_switch * FULL_SPEED;
-        self.processor.start(now, thread, work);
+        let work = std::mem::take(&mut task.pending);
+        let stall = std::mem::take(&mut task.pending_stall);
+        let switch = self.timing.context_switch * FULL_SPEED;
+        self.processor.start(now, thread, work + switch, stall);
         if spinning {
             self.resume_spinning(id);
         }
@@ -163,7 +174,7 @@ impl Simulation {
 
     /// The task's hardware thread goes to the next ready task, or idle.
     pub(super) fn release_thread(&mut self, id: u32) {
-        let thread = self.tasks[id as usize].thread as usize;
+        let thread = self.task(id).thread as usize;
         debug_assert_eq!(self.processor.task_on(thread), id);
         match self.processor.dequeue(self.now) {
             Some(next) => {
@@ -181,8 +192,8 @@ impl Simulation {
         let id = self.processor.task_on(thread);
         let now = self.now;
         let left = self.processor.stop(now, thread);
-        let task = &mut self.tasks[id as usize];
-        task.pending = left;
+        let task = self.task(id);
+        (task.pending, task.pending_stall) = left;
         task.state = State::Ready;
         task.turn_to(now, WaitKind::RunQueue);
         if task.spin_queue != NO_QUEUE {
@@ -201,7 +212,7 @@ impl Simulation {
             return false;
         };
         let now = self.now;
-        let task = &mut self.tasks[id as usize];
+        let task = self.task(id);
         task.state = State::Ready;
         task.turn_to(now, WaitKind::RunQueue);
         let thread = task.thread as usize;
@@ -217,7 +228,7 @@ impl Simulation {
     pub(super) fn block_current(&mut self, kind: WaitKind, timeout: Time) {
         let id = self.current_id;
         let now = self.now;
-        let task = &mut self.tasks[id as usize];
+        let task = self.task(id);
         task.state = State::Blocked;
         task.woken = Woken::Signalled;
         task.generation = task.generation.wrapping_add(1);
@@ -238,22 +249,46 @@ impl Simulation {
         self.release_thread(id);
     }
 
-    /// Wakes a waiting task; it is ready after the wake-up latency.
-    pub(super) fn wake(&mut self, id: u32) {
-        let task = &mut self.tasks[id as usize];
-        if task.state != State::Blocked {
-            // Its time was over at this very instant: it is on its way already.
-            return;
+    /// Wakes waiting tasks one after the other, at the current task's cost; each is
+    /// ready a wake-up latency after its turn.
+    pub(super) fn wake_all(&mut self, ids: impl IntoIterator<Item = u32>) {
+        let mut at = self.now;
+        let waker = if self.wake_affine && !self.current.is_null() {
+            // SAFETY: `current` is the running task.
+            Some(unsafe { (*self.current).thread })
+        } else {
+            None
+        };
+        for id in ids {
+            let task = self.task(id);
+            if task.state == State::Blocked {
+                task.woken_from = waker;
+                at += self.timing.wake_call;
+                self.wake(id, at);
+            }
         }
+        if !self.current.is_null() {
+            // SAFETY: `current` is the running task, whose wakes these are.
+            unsafe { (*self.current).debt += at - self.now };
+        }
+    }
+
+    /// Wakes a waiting task from outside: a request of its is complete.
+    pub(super) fn wake_one(&mut self, id: u32) {
+        if self.task(id).state == State::Blocked {
+            self.wake(id, self.now);
+        }
+    }
+
+    fn wake(&mut self, id: u32, at: Time) {
+        let task = self.task(id);
         task.state = State::Waking;
         task.generation = task.generation.wrapping_add(1);
-        if self.timing.wake_latency == 0 {
+        let at = at + self.timing.wake_latency;
+        if at == self.now {
             self.make_ready(id);
         } else {
-            self.schedule(
-                self.now + self.timing.wake_latency,
-                Wakeup::Ready { task: id },
-            );
+            self.schedule(at, Wakeup::Ready { task: id });
         }
     }
 
@@ -265,16 +300,14 @@ impl Simulation {
     pub(super) unsafe fn suspend(simulation: *mut Simulation) {
         // SAFETY: `current` is the running task, whose yielder lives on its stack.
         unsafe {
-            (*simulation).assert_no_borrow();
+            debug_assert_eq!(
+                (*simulation).open_borrows,
+                0,
+                "a borrow is open at a suspend"
+            );
             let yielder = (*(*simulation).current).yielder;
             (*yielder).suspend(());
         }
-    }
-
-    /// In a debug build: a `TaskCell` that stays borrowed while others run is a bug.
-    #[inline]
-    pub(super) fn assert_no_borrow(&self) {
-        debug_assert_eq!(self.open_borrows, 0, "a borrow is open at a suspend");
     }
 
     /// Whether nothing may suspend: the power was cut, or the task is unwinding.
@@ -294,38 +327,51 @@ impl Simulation {
         unsafe { (*simulation).cut }
     }
 
-    /// Unwinds every suspended task and forgets all that was going to happen.
-    /// While this runs no runtime call suspends: latches are simply let go.
+    /// Unwinds every suspended task and forgets all that was going to happen. While
+    /// this runs no runtime call suspends. A panic that comes out of a destructor is
+    /// returned when all is done.
     ///
     /// # Safety
     /// As for `run_loop`.
-    pub(super) unsafe fn unwind_tasks(simulation: *mut Simulation) {
+    pub(super) unsafe fn unwind_tasks(simulation: *mut Simulation) -> Option<Box<dyn Any + Send>> {
+        let mut panic = None;
         // SAFETY: no task is running; unwinding a task runs its destructors, which
         // reach the simulation through the pointer for a moment at a time, as any
         // running task does, while no borrow is held here.
         unsafe {
             (*simulation).cut = true;
-            let count = (*simulation).tasks.len();
-            for id in 0..count {
-                let task: *mut Task = &mut *(&mut (*simulation).tasks)[id];
-                if (*task).state == State::Ended {
-                    continue;
-                }
-                (*simulation).current = task;
-                (*simulation).current_id = id as u32;
-                if let Some(coroutine) = (*task).coroutine.as_mut() {
-                    coroutine.force_unwind();
+            let mut id = 0;
+            loop {
+                let coroutine = {
+                    let this = &mut *simulation;
+                    let Some(&task) = this.tasks.get(id) else {
+                        break;
+                    };
+                    if (*task).state == State::Ended {
+                        id += 1;
+                        continue;
+                    }
+                    this.current = task;
+                    this.current_id = id as u32;
+                    this.coroutines[id]
+                };
+                let unwind = AssertUnwindSafe(|| (*coroutine).force_unwind());
+                if let Err(payload) = panic::catch_unwind(unwind) {
+                    panic = Some(payload);
                 }
                 (&mut *simulation).end_task(id as u32);
+                id += 1;
             }
             let this = &mut *simulation;
             this.current = std::ptr::null_mut();
             this.current_id = NO_TASK;
             this.agenda.clear();
+            this.devices.power_cut(this.now);
             this.queues.clear();
             this.processor.reset(this.now);
             this.open_borrows = 0;
             this.cut = false;
         }
+        panic
     }
 }

@@ -51,14 +51,19 @@ pub(in crate::runtime) type Body = Box<dyn FnOnce()>;
 
 pub(super) struct Task {
     pub(super) name: Box<str>,
-    pub(super) coroutine: Option<Coroutine<(), (), ()>>,
     pub(super) yielder: *const Yielder<(), ()>,
     /// CPU used since the last settle, in picoseconds of work.
     pub(super) debt: Time,
+    /// Time stalled on cache lines since the last settle.
+    pub(super) stall: Time,
     /// Work to do when it next gets a hardware thread.
     pub(super) pending: Work,
+    /// Stall to sit out before that.
+    pub(super) pending_stall: Time,
     pub(super) thread: u16,
     pub(super) last_thread: Option<u16>,
+    /// The hardware thread of the task that woke it, where its socket is wanted.
+    pub(super) woken_from: Option<u16>,
     pub(super) state: State,
     /// Counts the waits: a timeout of an earlier wait is recognised by it.
     pub(super) generation: u32,
@@ -66,6 +71,8 @@ pub(super) struct Task {
     /// The wait queue of the latch it spins on, and what it wants there.
     pub(super) spin_queue: u32,
     pub(super) spin_mode: SpinMode,
+    /// Its place among the spinning waiters of that queue.
+    pub(super) spin_place: u32,
     pub(super) spin_granted: bool,
     pub(super) spin_kind: WaitKind,
     /// The time budget: spent so far, and what it has been doing since when.
@@ -78,17 +85,20 @@ impl Task {
     fn new() -> Self {
         Task {
             name: "".into(),
-            coroutine: None,
             yielder: std::ptr::null(),
             debt: 0,
+            stall: 0,
             pending: 0,
+            pending_stall: 0,
             thread: 0,
             last_thread: None,
+            woken_from: None,
             state: State::Ended,
             generation: 0,
             woken: Woken::Signalled,
             spin_queue: super::latch::NO_QUEUE,
             spin_mode: SpinMode::X,
+            spin_place: 0,
             spin_granted: false,
             spin_kind: WaitKind::Latch,
             budget: [0; WaitKind::COUNT],
@@ -106,19 +116,33 @@ impl Task {
     }
 }
 
+/// A coroutine, kept apart from its task: while it runs it is borrowed, and the task
+/// is reached through other pointers.
+pub(super) type TaskCoroutine = Coroutine<(), (), ()>;
+
 impl Simulation {
+    /// A task by its number.
+    #[inline]
+    pub(super) fn task(&mut self, id: u32) -> &mut Task {
+        // SAFETY: the table's pointers come from `Box::into_raw` and are freed when
+        // the simulation is dropped. References to tasks are made for a moment, in
+        // methods that do not suspend.
+        unsafe { &mut *self.tasks[id as usize] }
+    }
+
     /// Creates a task that is ready to run.
     pub(in crate::runtime) fn spawn_task(&mut self, name: &str, body: Body) -> u32 {
         let id = match self.free_tasks.pop() {
             Some(id) => id,
             None => {
-                self.tasks.push(Box::new(Task::new()));
+                self.tasks.push(Box::into_raw(Box::new(Task::new())));
+                self.coroutines.push(std::ptr::null_mut());
                 (self.tasks.len() - 1) as u32
             }
         };
-        let pointer: *mut Task = &mut *self.tasks[id as usize];
+        let pointer = self.tasks[id as usize];
         let stack = self.stacks.take();
-        let coroutine = Coroutine::with_stack(stack, move |yielder, ()| {
+        let coroutine: TaskCoroutine = Coroutine::with_stack(stack, move |yielder, ()| {
             // SAFETY: the task outlives its coroutine, and this runs on the one
             // thread of the simulation while nobody else looks at the field.
             unsafe { (*pointer).yielder = yielder };
@@ -126,13 +150,14 @@ impl Simulation {
             // What it did last takes its time too: waking the one that joins it.
             crate::runtime::settle();
         });
-        let task = &mut self.tasks[id as usize];
+        self.coroutines[id as usize] = Box::into_raw(Box::new(coroutine));
+        let now = self.now;
+        let task = self.task(id);
         let generation = task.generation.wrapping_add(1);
-        **task = Task {
+        *task = Task {
             name: name.into(),
-            coroutine: Some(coroutine),
             generation,
-            since: self.now,
+            since: now,
             ..Task::new()
         };
         self.statistics.tasks_started += 1;
@@ -142,21 +167,37 @@ impl Simulation {
 
     /// Takes back what an ended task used.
     pub(super) fn end_task(&mut self, id: u32) {
-        let task = &mut self.tasks[id as usize];
+        let now = self.now;
+        let task = self.task(id);
         task.state = State::Ended;
         task.yielder = std::ptr::null();
-        if let Some(coroutine) = task.coroutine.take() {
-            self.stacks.give_back(coroutine.into_stack());
-        }
-        let (budget, since, doing) = (task.budget, task.since, task.doing);
-        let statistics = &mut self.statistics;
-        for (sum, spent) in statistics.ended_budget.iter_mut().zip(budget) {
+        let (doing, budget) = (task.doing, task.budget);
+        let running = now - task.since;
+        for (sum, spent) in self.statistics.ended_budget.iter_mut().zip(budget) {
             *sum += spent;
         }
-        statistics.ended_budget[doing as usize] += self.now - since;
+        self.statistics.ended_budget[doing as usize] += running;
+        let coroutine = std::mem::replace(&mut self.coroutines[id as usize], std::ptr::null_mut());
+        if !coroutine.is_null() {
+            // SAFETY: the pointer comes from `Box::into_raw`, was taken out of the
+            // table just now, and the coroutine has ended.
+            let coroutine = unsafe { Box::from_raw(coroutine) };
+            self.stacks.give_back(coroutine.into_stack());
+        }
         self.free_tasks.push(id);
         if id == self.main_task {
             self.main_ended = true;
+        }
+    }
+}
+
+impl Drop for Simulation {
+    fn drop(&mut self) {
+        // Every run ends with its tasks unwound: no coroutine is left.
+        debug_assert!(self.coroutines.iter().all(|coroutine| coroutine.is_null()));
+        for &task in &self.tasks {
+            // SAFETY: the pointers come from `Box::into_raw` and are not used again.
+            drop(unsafe { Box::from_raw(task) });
         }
     }
 }
