@@ -21,7 +21,8 @@
 //!   would re-time every charge at every idle/busy change of any core. Instead the
 //!   processor keeps a *work clock* that advances by the current speed, and all
 //!   completions are keyed by the work clock: a change of frequency only changes
-//!   how the work clock maps to time.
+//!   how the work clock maps to time. (Only the few charges that are in their stall,
+//!   which is time and not work, are keyed anew.)
 //!
 //! A task that spins on a latch sits in PAUSE, which leaves the core's execution units
 //! to the sibling: it occupies its thread but does not slow the other. And a *stall*
@@ -70,6 +71,8 @@ struct HardwareThread {
     slice_start: Time,
     previous: u16,
     next: u16,
+    /// Whether it is in the list of stalled threads.
+    listed: bool,
 }
 
 pub(super) struct Processor {
@@ -91,6 +94,9 @@ pub(super) struct Processor {
     epoch_time: Time,
     epoch_work: u64,
     completions: Tournament,
+    /// The threads whose charge in flight is in its stall, and some in which it has
+    /// ended since.
+    stalled: Vec<u16>,
     /// Per socket, a bit for each idle hardware thread, and for the first thread
     /// of each wholly idle core.
     idle_threads: Vec<u128>,
@@ -133,6 +139,7 @@ impl Processor {
                     slice_start: 0,
                     previous: NO_THREAD,
                     next: NO_THREAD,
+                    listed: false,
                 })
                 .collect(),
             smt,
@@ -147,6 +154,7 @@ impl Processor {
             epoch_time: 0,
             epoch_work: 0,
             completions: Tournament::new(count),
+            stalled: Vec::with_capacity(count),
             idle_threads: vec![all_threads; sockets],
             idle_cores: vec![first_threads; sockets],
             slice: profile.slice(),
@@ -175,10 +183,34 @@ impl Processor {
         self.active_cores = active;
         let speed = self.speed_by_active[active];
         if speed != self.speed {
+            let before = self.speed;
             self.epoch_work = self.work_clock(now);
             self.epoch_time = now;
             self.speed = speed;
+            self.retime_stalls(before);
         }
+    }
+
+    /// A new epoch of the work clock has begun: what was left of each stall, keyed at
+    /// the speed before, takes the same time at the new speed.
+    fn retime_stalls(&mut self, before: u64) {
+        let clock = self.epoch_work;
+        let mut stalled = std::mem::take(&mut self.stalled);
+        stalled.retain(|&thread| {
+            let slot = &mut self.threads[thread as usize];
+            let key = self.completions.key(thread as usize);
+            if slot.since <= clock || key == u64::MAX {
+                slot.listed = false;
+                return false;
+            }
+            let stall = (slot.since - clock).div_ceil(before);
+            let stall_end = clock + stall * self.speed;
+            self.completions
+                .set(thread as usize, stall_end + (key - slot.since));
+            slot.since = stall_end;
+            true
+        });
+        self.stalled = stalled;
     }
 
     // ---- charges --------------------------------------------------------------
@@ -203,6 +235,10 @@ impl Processor {
         let slot = &mut self.threads[thread];
         slot.work_left = work;
         slot.since = stall_end;
+        if stall != 0 && !slot.listed {
+            slot.listed = true;
+            self.stalled.push(thread as u16);
+        }
         let stretch = self.stretch[self.core_busy[slot.core as usize].max(1) as usize];
         self.completions
             .set(thread, stall_end + stretched(work, stretch));
@@ -556,6 +592,29 @@ mod tests {
         assert_eq!(cpu.next_completion(), (end, 1));
         cpu.vacate(end, 1);
         assert_eq!(cpu.next_completion(), (end, 2));
+    }
+
+    #[test]
+    fn a_stall_lasts_as_long_as_it_lasts_whatever_the_frequency() {
+        let mut profile = profile(1, 3, 1);
+        profile.turbo = vec![(1, 1.0), (2, 0.5), (3, 0.25)];
+        let mut cpu = Processor::new(&profile);
+        let us = MICROSECOND;
+        cpu.occupy(0, 0, 1);
+        cpu.occupy(0, 1, 2);
+        // 4 µs of stall, then 3 µs of work at full speed.
+        cpu.start(0, 0, 3 * us * FULL_SPEED, 4 * us);
+        assert_eq!(cpu.next_completion(), (10 * us, 0));
+        cpu.vacate(us, 1);
+        assert_eq!(cpu.next_completion(), (7 * us, 0));
+        cpu.occupy(2 * us, 1, 2);
+        cpu.occupy(3 * us, 2, 3);
+        assert_eq!(cpu.next_completion(), (16 * us, 0));
+        assert_eq!(cpu.left(3 * us, 0), (3 * us * FULL_SPEED, us));
+        // The stall is over at 4 µs, and a quarter of a microsecond of work is done.
+        cpu.vacate(5 * us, 2);
+        assert_eq!(cpu.next_completion(), (5 * us + 5 * us + us / 2, 0));
+        assert_eq!(cpu.left(5 * us, 0), (11 * us / 4 * FULL_SPEED, 0));
     }
 
     #[test]
