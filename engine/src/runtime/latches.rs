@@ -103,10 +103,12 @@ unsafe impl lock_api::RawMutex for RawMutex {
     }
 
     fn is_locked(&self) -> bool {
-        if ambient::simulation().is_null() {
+        let simulation = ambient::simulation();
+        if simulation.is_null() {
             self.real.0.is_locked()
         } else {
-            self.virtual_half.is_locked()
+            // SAFETY: as in `lock`.
+            unsafe { Simulation::is_latched(simulation, &self.virtual_half, LatchMode::S) }
         }
     }
 }
@@ -274,18 +276,22 @@ unsafe impl lock_api::RawRwLock for RawRwLock {
     }
 
     fn is_locked(&self) -> bool {
-        if ambient::simulation().is_null() {
+        let simulation = ambient::simulation();
+        if simulation.is_null() {
             self.real.is_locked()
         } else {
-            self.virtual_half.is_locked()
+            // SAFETY: as in `acquire`.
+            unsafe { Simulation::is_latched(simulation, &self.virtual_half, LatchMode::S) }
         }
     }
 
     fn is_locked_exclusive(&self) -> bool {
-        if ambient::simulation().is_null() {
+        let simulation = ambient::simulation();
+        if simulation.is_null() {
             self.real.is_locked_exclusive()
         } else {
-            self.virtual_half.is_locked_exclusive()
+            // SAFETY: as in `acquire`.
+            unsafe { Simulation::is_latched(simulation, &self.virtual_half, LatchMode::X) }
         }
     }
 }

@@ -138,6 +138,7 @@ impl Drop for Nosy {
 /// Uses every latch of the world from several tasks that get in each other's way:
 /// it ends only if all latches are free and have no memory of earlier waiters.
 fn use_all(world: &Arc<World>) {
+    assert!(!world.page.is_locked());
     let before = *world.hot.lock();
     let handles: Vec<_> = (0..4)
         .map(|_| {

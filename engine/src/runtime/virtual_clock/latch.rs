@@ -170,14 +170,6 @@ impl VirtualLatch {
         );
         self.word.store(free, Relaxed);
     }
-
-    pub(in crate::runtime) fn is_locked(&self) -> bool {
-        self.word.load(Relaxed) != 0
-    }
-
-    pub(in crate::runtime) fn is_locked_exclusive(&self) -> bool {
-        self.word.load(Relaxed) & X != 0
-    }
 }
 
 // ---- waiters ------------------------------------------------------------------
@@ -309,6 +301,25 @@ impl Simulation {
                 Simulation::settle(simulation);
             }
             taken
+        }
+    }
+
+    /// Whether a latch is held or reserved in this mode or a stronger one.
+    ///
+    /// # Safety
+    /// `simulation` is the current simulation.
+    pub(in crate::runtime) unsafe fn is_latched(
+        simulation: *mut Simulation,
+        latch: &VirtualLatch,
+        mode: LatchMode,
+    ) -> bool {
+        // SAFETY: by the caller's promise; only this field is read.
+        latch.belong_to(unsafe { (*simulation).run_number });
+        let word = latch.word.load(Relaxed);
+        match mode {
+            LatchMode::S => word != 0,
+            LatchMode::SX => word & (X | SX | RESERVED) != 0,
+            LatchMode::X => word & X != 0,
         }
     }
 
