@@ -207,17 +207,17 @@ fn digests(trace: &Trace) -> [u64; PARTS + 1] {
 /// ```text
 /// INNOSIM_TEST_CHILD=/tmp/draws cargo test --test determinism environments
 /// ```
-const DRAWS: usize = 9540;
+const DRAWS: usize = 12516;
 const DIGESTS: [u64; PARTS + 1] = [
-    0x91d3_dfbd_cafc_ccce,
-    0x7815_205b_a0ac_82b2,
-    0x81c4_9e1f_e51f_7bac,
-    0x5950_8473_6d7c_62ff,
-    0xa4c5_cd58_866f_725d,
-    0xd244_65b1_2d22_fb38,
-    0x77f9_c84f_b1b7_d3f7,
-    0x8390_fb39_b667_aa5e,
-    0x304d_8837_611f_15ae,
+    0x59c7_2288_46fc_63bc,
+    0x8d28_2025_0a95_b369,
+    0x9f02_8fee_3c35_a548,
+    0x14fb_b5df_50aa_8fac,
+    0xe446_2056_7f0c_79ab,
+    0xb76d_a690_7837_7a86,
+    0x2bad_a151_a883_8adf,
+    0x9710_a69f_dccc_4e53,
+    0x77e0_9178_894c_a089,
 ];
 
 #[test]
