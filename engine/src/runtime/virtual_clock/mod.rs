@@ -30,20 +30,23 @@ mod devices;
 pub mod disk;
 mod event;
 mod latch;
+mod latch_word;
 mod occupancy;
 mod processor;
 mod scheduler;
+mod spinning;
 mod stack;
 mod statistics;
 mod task;
 mod tournament;
+mod wait_queue;
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicU16, Ordering};
 
 pub(super) use devices::{Completion, CompletionQueue};
 pub(super) use event::VirtualEvent;
-pub(super) use latch::VirtualLatch;
+pub(super) use latch_word::VirtualLatch;
 pub use scheduler::Stalled;
 pub use statistics::{LatchStatistics, SimulationStatistics};
 pub use task::TaskId;
@@ -51,10 +54,10 @@ pub use task::TaskId;
 use self::agenda::Agenda;
 use self::devices::Devices;
 use self::disk::{DiskCounters, DiskModel, DiskProfile};
-use self::latch::WaitQueues;
 use self::processor::Processor;
 use self::stack::StackPool;
 use self::task::{Task, TaskCoroutine, Wakeup};
+use self::wait_queue::WaitQueues;
 use super::ambient::Entered;
 use super::profile::{CpuProfile, ProfileError, SpinSettings, micros, nanos};
 use super::random::{QuantileTable, Stream};
@@ -227,7 +230,7 @@ impl Simulation {
             round_max: pause
                 .saturating_mul(u64::from(spin.wait_delay))
                 .saturating_mul(u64::from(spin.pause_multiplier))
-                .min(latch::SPIN_BUDGET_MAX),
+                .min(spinning::SPIN_BUDGET_MAX),
             round_check: pause,
             spin_loops: spin.loops,
             sockets: u64::from(cpu.sockets),

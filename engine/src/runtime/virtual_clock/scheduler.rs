@@ -4,7 +4,7 @@ use std::any::Any;
 use std::panic::{self, AssertUnwindSafe};
 
 use super::Simulation;
-use super::latch::NO_QUEUE;
+use super::latch_word::NO_QUEUE;
 use super::processor::{FULL_SPEED, NO_TASK};
 use super::task::{State, Wakeup, Woken};
 use crate::runtime::time::{NEVER, Time};

@@ -3,7 +3,7 @@
 use corosensei::{Coroutine, Yielder};
 
 use super::Simulation;
-use super::latch::SpinMode;
+use super::latch_word::SpinMode;
 use super::processor::Work;
 use crate::runtime::time::Time;
 use crate::runtime::wait_kind::WaitKind;
@@ -96,7 +96,7 @@ impl Task {
             state: State::Ended,
             generation: 0,
             woken: Woken::Signalled,
-            spin_queue: super::latch::NO_QUEUE,
+            spin_queue: super::latch_word::NO_QUEUE,
             spin_mode: SpinMode::X,
             spin_place: 0,
             spin_granted: false,
