@@ -432,7 +432,7 @@ proptest! {
         prop_assert_eq!(&first.statistics, &second.statistics);
         // Every task has been booked somewhere for all its life, and the two counts of
         // CPU agree.
-        let budget = &first.statistics.ended_budget;
+        let budget = &first.statistics.ended_time();
         prop_assert_eq!(budget[WaitKind::RunQueue as usize], first.statistics.queued);
         let on_cpu = budget[WaitKind::Cpu as usize];
         prop_assert!(on_cpu <= first.statistics.busy);

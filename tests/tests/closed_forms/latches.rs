@@ -15,9 +15,10 @@
 
 use std::sync::Arc;
 
+use innosim_engine::runtime::LatchStatistics;
 use innosim_engine::runtime::profile::{CpuProfile, SpinSettings};
 use innosim_engine::runtime::time::{MICROSECOND, NANOSECOND, Time};
-use innosim_engine::runtime::virtual_clock::{LatchStatistics, Simulation, SimulationOptions};
+use innosim_engine::runtime::virtual_clock::{Simulation, SimulationOptions};
 use innosim_engine::runtime::{JoinHandle, LatchClass, Mutex, charge, now, settle, spawn};
 use innosim_tests::confidence::Interval;
 

@@ -84,7 +84,7 @@ fn mixed_run(cpu: CpuProfile, spin: SpinSettings) -> (SimulationStatistics, Time
 }
 
 fn spent(statistics: &SimulationStatistics, kind: WaitKind) -> Time {
-    statistics.ended_budget[kind as usize]
+    statistics.ended_time()[kind as usize]
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn the_mean_run_queue_is_the_throughput_times_the_wait() {
     assert_eq!(done.slept, spent(&statistics, WaitKind::LogSync));
     // And for the tasks as a whole: each is somewhere from its birth to its end, main
     // from the first to the last.
-    let all: Time = statistics.ended_budget.iter().sum();
+    let all: Time = statistics.ended_time().iter().sum();
     assert_eq!(all, done.lived + end);
     // Work takes longer than its demand: siblings, frequency, context switches.
     assert!(spent(&statistics, WaitKind::Cpu) > done.charged * 10 / 9);

@@ -209,15 +209,15 @@ fn digests(trace: &Trace) -> [u64; PARTS + 1] {
 /// ```
 const DRAWS: usize = 12516;
 const DIGESTS: [u64; PARTS + 1] = [
-    0x59c7_2288_46fc_63bc,
-    0x8d28_2025_0a95_b369,
-    0x9f02_8fee_3c35_a548,
-    0x14fb_b5df_50aa_8fac,
-    0xe446_2056_7f0c_79ab,
-    0xb76d_a690_7837_7a86,
-    0x2bad_a151_a883_8adf,
-    0x9710_a69f_dccc_4e53,
-    0x77e0_9178_894c_a089,
+    0x59c7228846fc63bc,
+    0x8d2820250a95b369,
+    0x9f028fee3c35a548,
+    0x14fbb5df50aa8fac,
+    0xe44620567f0c79ab,
+    0xb76da69078377a86,
+    0x2bada151a8838adf,
+    0x9710a69fdccc4e53,
+    0x2b191861bd553862,
 ];
 
 #[test]

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
+use innosim_engine::runtime::LatchStatistics;
 use innosim_engine::runtime::profile::{CpuProfile, SpinSettings};
 use innosim_engine::runtime::time::{MICROSECOND, MILLISECOND, SECOND};
-use innosim_engine::runtime::virtual_clock::{
-    LatchStatistics, Outcome, Simulation, SimulationOptions,
-};
+use innosim_engine::runtime::virtual_clock::{Outcome, Simulation, SimulationOptions};
 use innosim_engine::runtime::{
     Event, LatchClass, LatchMode, Mutex, PageLatch, RwLock, RwLockUpgradableReadGuard, WaitKind,
     charge, sleep, spawn,
@@ -106,7 +105,7 @@ fn modes_that_go_together_do_not_contend() {
             "{held:?} and {wanted:?}"
         );
         // The wait is booked under what it was for.
-        let budget = simulation.statistics().ended_budget;
+        let budget = simulation.statistics().ended_time();
         assert_eq!(budget[WaitKind::FlushedPage as usize], latch.wait);
         assert_eq!(budget[WaitKind::Latch as usize], 0);
     }

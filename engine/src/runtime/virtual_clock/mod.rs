@@ -48,7 +48,7 @@ pub(super) use devices::{Completion, CompletionQueue};
 pub(super) use event::VirtualEvent;
 pub(super) use latch_word::VirtualLatch;
 pub use scheduler::Stalled;
-pub use statistics::{LatchStatistics, SimulationStatistics};
+pub use statistics::SimulationStatistics;
 pub use task::TaskId;
 
 use self::agenda::Agenda;
@@ -58,6 +58,7 @@ use self::processor::Processor;
 use self::stack::StackPool;
 use self::task::{Task, TaskCoroutine, Wakeup};
 use self::wait_queue::WaitQueues;
+use super::accounting::TaskRole;
 use super::ambient::Entered;
 use super::profile::{CpuProfile, ProfileError, SpinSettings, micros, nanos};
 use super::random::{QuantileTable, Stream};
@@ -294,7 +295,7 @@ impl Simulation {
         self.cut_at = cut_at;
         self.main_ended = false;
         self.run_number = next_run_number();
-        self.main_task = self.spawn_task("main", Box::new(body));
+        self.main_task = self.spawn_task("main", TaskRole::Background, Box::new(body));
         let simulation: *mut Simulation = self;
         let _entered = Entered::new(simulation);
         // SAFETY: `simulation` is this exclusively borrowed value; `self` is not
