@@ -2,6 +2,7 @@
 //!
 //! The modules, in the order in which an experiment uses them:
 //!
+//! * [`machine`] – machine profiles: processor, disks, which file lies where.
 //! * [`kernel`] – reports' mechanisms on the runtime alone, without an engine: they
 //!   fix the machine profiles.
 //! * [`workload`] – sysbench's OLTP scripts as pure statement generators, and the
@@ -11,6 +12,7 @@
 //! * [`stats`] – means, confidence intervals and fits for comparing runs.
 
 pub mod kernel;
+pub mod machine;
 pub mod report;
 pub mod stats;
 pub mod workload;
