@@ -2,6 +2,8 @@
 //!
 //! The modules, in the order in which an experiment uses them:
 //!
+//! * [`cli`] – the command line, one file a subcommand.
+//! * [`machine`] – machine profiles: processor, disks, which file lies where.
 //! * [`kernel`] – reports' mechanisms on the runtime alone, without an engine: they
 //!   fix the machine profiles.
 //! * [`workload`] – sysbench's OLTP scripts as pure statement generators, and the
@@ -9,8 +11,12 @@
 //! * [`report`] – what is counted while statements run, sysbench's texts and the
 //!   JSON documents made from it.
 //! * [`stats`] – means, confidence intervals and fits for comparing runs.
+//! * [`progress`] – bars and lines on standard error while all that runs.
 
+pub mod cli;
 pub mod kernel;
+pub mod machine;
+pub mod progress;
 pub mod report;
 pub mod stats;
 pub mod workload;
