@@ -8,7 +8,7 @@
 //! |-------------------------|-------------------------------|--------------------------|
 //! | [`now`], [`sleep`]      | the host's clock              | the simulation's         |
 //! | [`spawn`]               | an OS thread                  | a coroutine              |
-//! | [`charge`], [`settle`]  | nothing: the work takes time  | a debt that is paid      |
+//! | [`cpu`], [`charge`], [`settle`] | nothing: the work takes time  | a debt that is paid      |
 //! | [`Mutex`], [`RwLock`], [`PageLatch`] | parking_lot      | spin, sleep, barging     |
 //! | [`Event`]               | a condition variable          | a list of waiters        |
 //!
@@ -26,6 +26,7 @@
 
 mod ambient;
 mod cell;
+pub mod cost;
 pub mod device;
 mod event;
 mod latch_class;
@@ -38,6 +39,7 @@ pub mod virtual_clock;
 mod wait_kind;
 
 pub use cell::{TaskCell, TaskRef};
+pub use cost::{Cost, CostTable, cpu, cpu_times};
 pub use event::{Event, SignalCount};
 pub use latch_class::{LatchClass, LatchClassFacts, LatchMode};
 pub use latches::{

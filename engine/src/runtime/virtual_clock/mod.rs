@@ -55,6 +55,7 @@ use self::processor::Processor;
 use self::stack::StackPool;
 use self::task::{Task, TaskCoroutine, Wakeup};
 use super::ambient::Entered;
+use super::cost::{Cost, CostTable};
 use super::profile::{CpuProfile, ProfileError, SpinSettings, micros, nanos};
 use super::random::{QuantileTable, Stream};
 use super::time::{NANOSECOND, NEVER, Time};
@@ -87,6 +88,8 @@ pub struct SimulationOptions {
     pub cpu: CpuProfile,
     /// The disks, each with a name.
     pub disks: Vec<(String, DiskProfile)>,
+    /// What the engine's work costs.
+    pub costs: CostTable,
     /// Spin settings of the latches.
     pub spin: SpinSettings,
     /// When debts are settled.
@@ -103,6 +106,7 @@ impl SimulationOptions {
         SimulationOptions {
             cpu,
             disks: Vec::new(),
+            costs: CostTable::default(),
             spin: SpinSettings::default(),
             settle: Settle::Lazy,
             seed,
@@ -153,6 +157,7 @@ pub struct Simulation {
     cut: bool,
     queues: WaitQueues,
     timing: Timing,
+    costs: CostTable,
     settle: Settle,
     wake_affine: bool,
     stacks: StackPool,
@@ -246,6 +251,7 @@ impl Simulation {
             cut: false,
             queues: WaitQueues::new(),
             timing,
+            costs: options.costs.clone(),
             settle: options.settle,
             wake_affine: cpu.wake_affine,
             stacks: StackPool::new(options.stack_bytes),
@@ -312,6 +318,12 @@ impl Simulation {
     /// The virtual time.
     pub fn now(&self) -> Time {
         self.now
+    }
+
+    /// What something costs on this machine.
+    #[inline]
+    pub(super) fn cost(&self, cost: Cost) -> Time {
+        self.costs.get(cost)
     }
 
     /// The seed of the run.
