@@ -8,6 +8,7 @@
 //! * [`page`] – InnoDB's 16 KiB pages: header, trailer, checksum, index pages, records.
 //! * [`metrics`] – counters, histograms, and the views of them that InnoDB's users know.
 
+pub mod buffer_pool;
 pub mod metrics;
 pub mod page;
 pub mod runtime;

@@ -1,0 +1,9 @@
+//! wip
+mod control_block;
+mod flush_list;
+mod free_list;
+mod index_list;
+mod instance_mapping;
+mod lru_list;
+mod page_hash;
+mod young_rule;
