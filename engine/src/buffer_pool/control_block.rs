@@ -58,6 +58,8 @@ pub enum IoState {
     WriteCopied = 3,
     /// Then it was modified again: the page in the frame is not the one being written.
     WriteRedirtied = 4,
+    /// The write is complete and accounted for; the latch is about to be released.
+    Written = 5,
 }
 
 impl IoState {
@@ -68,6 +70,7 @@ impl IoState {
             2 => IoState::Write,
             3 => IoState::WriteCopied,
             4 => IoState::WriteRedirtied,
+            5 => IoState::Written,
             _ => unreachable!("only states are stored"),
         }
     }

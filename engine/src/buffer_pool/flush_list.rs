@@ -83,6 +83,28 @@ impl FlushList {
         self.redirtied.swap_remove(place);
     }
 
+    /// The image of a redirtied page could not be written: the page is as old as before,
+    /// and goes back to its place. Rare, so the whole list is sorted.
+    pub(super) fn abandon_redirtied(&mut self, blocks: &[ControlBlock], frame: u32) {
+        let place = self.redirtied.iter().position(|entry| entry.0 == frame);
+        let (_, oldest) = self
+            .redirtied
+            .swap_remove(place.expect("the page was redirtied"));
+        blocks[frame as usize].set_oldest_modification(oldest);
+        self.sort(blocks);
+    }
+
+    /// Puts the list in order, the oldest modification at the tail; equal ones by frame.
+    pub(super) fn sort(&mut self, blocks: &[ControlBlock]) {
+        let mut frames: Vec<u32> = self.list.iter().collect();
+        frames.sort_by_key(|&frame| (blocks[frame as usize].oldest_modification(), frame));
+        for &frame in &frames {
+            self.list.remove(frame);
+            // The oldest first: each later one goes in front of it.
+            self.list.push_first(frame);
+        }
+    }
+
     /// The page is written: it is clean.
     pub(super) fn remove(&mut self, blocks: &[ControlBlock], frame: u32) {
         self.unlink(frame);
@@ -187,6 +209,30 @@ mod tests {
         assert_eq!(list.oldest_modification(&blocks), Some(100));
         list.written_but_redirtied(0);
         assert_eq!(list.oldest_modification(&blocks), Some(200));
+    }
+
+    #[test]
+    fn a_list_made_in_any_order_can_be_sorted() {
+        let blocks = blocks(5);
+        let mut list = FlushList::new(5);
+        for (frame, lsn) in [(4, 50), (0, 20), (3, 90), (1, 20)] {
+            list.insert(&blocks, frame, lsn);
+        }
+        list.sort(&blocks);
+        assert_eq!(list.iter_from_tail().collect::<Vec<_>>(), [0, 1, 4, 3]);
+        assert_eq!(list.oldest_modification(&blocks), Some(20));
+    }
+
+    #[test]
+    fn a_write_that_failed_leaves_the_page_as_old_as_it_was() {
+        let blocks = blocks(2);
+        let mut list = FlushList::new(2);
+        list.insert(&blocks, 0, 100);
+        list.insert(&blocks, 1, 200);
+        list.redirty(&blocks, 0, 300);
+        list.abandon_redirtied(&blocks, 0);
+        assert_eq!(list.iter_from_tail().collect::<Vec<_>>(), [0, 1]);
+        assert_eq!(list.oldest_modification(&blocks), Some(100));
     }
 
     proptest! {
