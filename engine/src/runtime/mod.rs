@@ -11,6 +11,7 @@
 //! | [`charge`], [`settle`]  | nothing: the work takes time  | a debt that is paid      |
 //! | [`Mutex`], [`RwLock`], [`PageLatch`] | parking_lot      | spin, sleep, barging     |
 //! | [`Event`]               | a condition variable          | a list of waiters        |
+//! | [`files`]               | ordinary files, direct I/O    | page images and a device |
 //!
 //! Which of the two it is, is one thread-local pointer ([`ambient`]).
 //!
@@ -28,6 +29,7 @@ mod ambient;
 mod cell;
 pub mod device;
 mod event;
+pub mod files;
 mod latch_class;
 mod latches;
 pub mod profile;
