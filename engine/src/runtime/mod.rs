@@ -11,6 +11,7 @@
 //! | [`cpu`], [`charge`], [`settle`] | nothing: the work takes time  | a debt that is paid      |
 //! | [`Mutex`], [`RwLock`], [`PageLatch`] | parking_lot      | spin, sleep, barging     |
 //! | [`Event`]               | a condition variable          | a list of waiters        |
+//! | [`files`]               | ordinary files, direct I/O    | page images and a device |
 //!
 //! Which of the two it is, is one thread-local pointer ([`ambient`]).
 //!
@@ -29,6 +30,7 @@ mod cell;
 pub mod cost;
 pub mod device;
 mod event;
+pub mod files;
 mod latch_class;
 mod latches;
 pub mod profile;

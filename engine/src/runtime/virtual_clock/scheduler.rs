@@ -316,6 +316,12 @@ impl Simulation {
         self.cut || std::thread::panicking()
     }
 
+    /// Whether a request may be made: see `must_not_suspend`.
+    #[inline]
+    pub(in crate::runtime) fn may_suspend(&self) -> bool {
+        !self.must_not_suspend()
+    }
+
     // ---- the end --------------------------------------------------------------
 
     /// Unwinds every suspended task and forgets all that was going to happen. While
