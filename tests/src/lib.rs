@@ -1,1 +1,3 @@
 //! Integration tests live in `tests/`.
+
+pub mod disk;

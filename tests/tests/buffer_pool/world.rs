@@ -24,6 +24,7 @@ use innosim_engine::runtime::{
 };
 use innosim_engine::sysvar::FlushMethod;
 use innosim_engine::tablespace::{Tablespaces, offset};
+use innosim_tests::disk::solid_state_disk;
 
 /// The tablespace of all tests.
 pub const SPACE: u32 = 5;
@@ -34,8 +35,7 @@ pub fn page(number: u32) -> PageId {
 
 // ---- clocks -------------------------------------------------------------------
 
-/// A machine of a few cores with disks that take no time of their own: what matters here
-/// is who runs when.
+/// A machine of four cores and a disk.
 pub fn simulation(seed: u64) -> Box<Simulation> {
     simulation_with(seed, Settle::Lazy)
 }
@@ -52,6 +52,7 @@ pub fn simulation_with(seed: u64, settle: Settle) -> Box<Simulation> {
     };
     let options = SimulationOptions {
         settle,
+        disks: vec![("disk".to_owned(), solid_state_disk())],
         ..SimulationOptions::new(cpu, seed)
     };
     Simulation::new(&options).expect("the profile is valid")
@@ -286,6 +287,7 @@ impl World {
         batch_pages: usize,
     ) -> World {
         let files = FileSystem::new();
+        files.create_directory(directory).unwrap();
         let tablespaces = Arc::new(Tablespaces::new(files, FlushMethod::ODirect, true));
         let path = directory.join("t1.ibd");
         tablespaces
