@@ -90,8 +90,10 @@ impl BufferPool {
                 && let Some(held) = self.choose_from_lru(number, frame, FlushKind::Lru)
             {
                 drop(lru);
-                self.write_out(number, frame, FlushKind::Lru, held);
-                result.flushed += 1;
+                match self.write_out(number, frame, FlushKind::Lru, held) {
+                    true => result.flushed += 1,
+                    false => result.evicted += 1,
+                }
                 lru = instance.lru();
             }
         }
@@ -140,8 +142,8 @@ impl BufferPool {
             if block.begin_write() {
                 drop(list);
                 let held = self.latch_chosen(number, frame);
-                self.write_out(number, frame, FlushKind::List, held);
-                flushed += 1;
+                let is_sent = self.write_out(number, frame, FlushKind::List, held);
+                flushed += usize::from(is_sent);
                 list = instance.flush_list();
             }
         }

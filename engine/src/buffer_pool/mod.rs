@@ -22,10 +22,11 @@
 //!
 //! | file | what it is about |
 //! |---|---|
-//! | [`pool`] | getting a page and letting it go |
+//! | `pool` | getting a page and letting it go |
 //! | `page_read`, `free_frame` | the way of a page that is not in the pool |
 //! | `modification` | dirty pages, and how old the oldest is |
 //! | `flush_batch`, `write_page` | the way of a page to its file |
+//! | `discard` | pages of a tablespace that goes away |
 //! | `hooks` | what the redo log and the doublewrite buffer do for the pool |
 //! | `instance`, `control_block` | the structures, and their latches |
 //! | `page_hash`, `free_list`, `lru_list`, `flush_list`, `index_list` | the lists |
@@ -38,6 +39,7 @@
 
 mod check;
 mod control_block;
+mod discard;
 mod error;
 mod flush_batch;
 mod flush_list;
@@ -52,7 +54,7 @@ mod modification;
 mod page_hash;
 mod page_read;
 mod page_type_counters;
-pub mod pool;
+mod pool;
 mod settings;
 mod statistics;
 mod write_page;

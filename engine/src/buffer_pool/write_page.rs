@@ -74,13 +74,18 @@ impl BufferPool {
         state.in_flight[kind as usize] += 1;
     }
 
-    /// Sends off a page that was chosen and latched.
-    pub(super) fn write_out(&self, number: usize, frame: u32, kind: FlushKind, held: Held) {
+    /// Sends off a page that was chosen and latched. False if there is nowhere to send it:
+    /// its tablespace was closed, so the page is nobody's and is only made clean.
+    pub(super) fn write_out(&self, number: usize, frame: u32, kind: FlushKind, held: Held) -> bool {
         let instance = &self.instances[number];
         let block = instance.block(frame);
         let page_id = block
             .page_id()
             .expect("a page under I/O stays in its frame");
+        if self.tablespaces.get(page_id.space).is_none() {
+            self.make_clean(number, frame, kind, Some(held), || ());
+            return false;
+        }
         let newest_modification = block.newest_modification();
         let log = &self.hooks.write_ahead_log;
         let must_wait = log.flushed_lsn() < newest_modification;
@@ -120,6 +125,7 @@ impl BufferPool {
             FlushKind::SinglePage => self.hooks.page_sink.write_single(page),
             FlushKind::Lru | FlushKind::List => self.hooks.page_sink.write(page),
         }
+        true
     }
 
     /// The page is in its data file: it becomes clean, its latch is released, and it is
@@ -137,35 +143,51 @@ impl BufferPool {
         let instance = &self.instances[page.instance];
         let block = instance.block(page.frame);
         debug_assert_eq!(block.page_id(), Some(page.page_id));
-        let mut lru = page.kind.evicts().then(|| instance.lru());
+        bump(&instance.counts.pages_written);
+        let shard = self.metrics.shard(page.instance);
+        shard.increment(Counter::PagesWritten);
+        shard.increment(write_counter(&page.image));
+        if block.io() != IoState::WriteRedirtied {
+            let dirty_for = runtime::now().saturating_sub(block.dirty_since());
+            self.metrics.record_time(Timing::DirtyToFlush, dirty_for);
+        }
+        self.make_clean(page.instance, page.frame, page.kind, page.held, between);
+    }
+
+    /// The end of a flush: step 5 of InnoDB's write path.
+    fn make_clean(
+        &self,
+        number: usize,
+        frame: u32,
+        kind: FlushKind,
+        held: Option<Held>,
+        between: impl FnOnce(),
+    ) {
+        let instance = &self.instances[number];
+        let block = instance.block(frame);
+        let lru = kind.evicts().then(|| instance.lru());
         cpu(Cost::FlushPage);
         {
             let mut list = instance.flush_list();
             cpu(Cost::FlushListChange);
             match block.io() {
-                IoState::WriteRedirtied => list.written_but_redirtied(page.frame),
-                _ => list.remove(&instance.blocks, page.frame),
+                IoState::WriteRedirtied => list.written_but_redirtied(frame),
+                _ => list.remove(&instance.blocks, frame),
             }
             instance.note_dirty_length(&list);
             // Under this mutex, as is the redirtying: the two see each other whole. Not
             // `None` yet: a clean page could be evicted while its latch is held.
             block.set_io(IoState::Written);
         }
-        let dirty_for = runtime::now().saturating_sub(block.dirty_since());
-        self.metrics.record_time(Timing::DirtyToFlush, dirty_for);
-        self.note_written(instance, page.kind);
+        self.note_written(instance, kind);
         between();
-        self.unlatch(instance, page.frame, page.held);
+        self.unlatch(instance, frame, held);
         block.set_io(IoState::None);
-        bump(&instance.counts.pages_written);
-        let shard = self.metrics.shard(page.instance);
-        shard.increment(Counter::PagesWritten);
-        shard.increment(write_counter(&page.image));
-        if let Some(mut lru) = lru.take()
-            && let Some(detached) = instance.detach(&mut lru, page.frame)
+        if let Some(mut lru) = lru
+            && let Some(detached) = instance.detach(&mut lru, frame)
         {
             drop(lru);
-            self.free_detached(page.instance, page.frame, detached);
+            self.free_detached(number, frame, detached);
         }
     }
 

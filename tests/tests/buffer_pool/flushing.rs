@@ -3,13 +3,14 @@
 use std::path::Path;
 use std::sync::atomic::Ordering::*;
 
-use innosim_engine::buffer_pool::{BufferPoolSettings, FlushKind, LruBatch};
+use innosim_engine::buffer_pool::{BufferPoolSettings, FixMode, FlushKind, LruBatch, Waits};
 use innosim_engine::metrics::Counter;
+use innosim_engine::page::SpaceId;
 use innosim_engine::runtime::time::MILLISECOND;
 use innosim_engine::runtime::{self, LatchMode, WaitKind, spawn};
 use innosim_engine::sysvar::FlushLatch;
 
-use super::world::{World, pause, simulation, virtually};
+use super::world::{SPACE, World, page, pause, simulation, virtually};
 
 #[test]
 fn a_list_batch_stops_at_its_count_and_at_its_lsn() {
@@ -250,6 +251,67 @@ fn pages_noted_in_any_order_can_be_sorted() {
             .map(|instance| world.pool.list_ages(instance, half, 1000))
             .sum();
         assert_eq!(older, 100);
+        world.shut_down();
+    });
+}
+
+#[test]
+fn pages_of_a_closed_tablespace_are_not_written() {
+    virtually(|| {
+        let world = World::new(Path::new("/test"), 400, 1, 400);
+        for number in 0..400 {
+            world.modify(number, 1);
+        }
+        let pool = &world.pool;
+        world.sink.held_back.store(true, Release);
+        assert_eq!(pool.flush_list_batch(0, 5, u64::MAX), 5);
+        world.sink.release();
+        pool.wait_for_flush(0, FlushKind::List);
+        assert!(world.tablespaces.close(SpaceId(SPACE)));
+
+        // Batches that come by free the pages, or make them clean.
+        let result = pool.flush_lru_batch(0, &LruBatch { scan_depth: 20 });
+        assert_eq!((result.flushed, result.evicted), (0, 20));
+        assert_eq!(pool.flush_list_batch(0, 7, 1200), 0);
+        assert_eq!(world.metrics.total(Counter::PagesWritten), 5);
+
+        // And all of them at once, except what somebody uses.
+        assert_eq!(pool.statistics(0).lru, 380);
+        let mut waits = Waits::new(0);
+        let page = page(399);
+        let handle = pool.fix(page, FixMode::IfInPool, &mut waits).unwrap();
+        assert_eq!(pool.discard_space(SpaceId(SPACE)), 1);
+        pool.unfix(handle);
+        assert_eq!(pool.discard_space(SpaceId(SPACE)), 0);
+        let statistics = pool.statistics(0);
+        assert_eq!(
+            (statistics.lru, statistics.free, statistics.dirty),
+            (0, 400, 0)
+        );
+        world.shut_down();
+    });
+}
+
+#[test]
+fn a_tablespace_is_discarded_after_its_pending_writes() {
+    virtually(|| {
+        let world = World::new(Path::new("/test"), 320, 2, 320);
+        for number in 0..200 {
+            world.modify(number, 1);
+        }
+        world.sink.held_back.store(true, Release);
+        for instance in 0..2 {
+            assert_eq!(world.pool.flush_list_batch(instance, 20, u64::MAX), 20);
+        }
+        let discarding = {
+            let world = world.clone();
+            spawn("drop", move || world.pool.discard_space(SpaceId(SPACE)))
+        };
+        pause(MILLISECOND);
+        world.sink.release();
+        assert_eq!(discarding.join(), 0);
+        assert_eq!(world.metrics.total(Counter::PagesWritten), 40);
+        assert!((0..200).all(|number| !world.is_in_pool(number)));
         world.shut_down();
     });
 }
