@@ -15,10 +15,11 @@ use innosim_engine::runtime::{JoinHandle, now, sleep, spawn};
 
 use crate::{PAGE, buffered, direct, machine, options_with, page, page_bytes, solid_state};
 
+/// A token, and what became of its request.
+type Fate<T> = (T, Result<(), String>);
+
 /// Handlers that collect what completes.
-fn start_handlers<T: Send + 'static>(
-    array: &Arc<AsyncIo<T>>,
-) -> Vec<JoinHandle<Vec<(T, Result<(), String>)>>> {
+fn start_handlers<T: Send + 'static>(array: &Arc<AsyncIo<T>>) -> Vec<JoinHandle<Vec<Fate<T>>>> {
     (0..array.segments())
         .map(|segment| {
             let array = array.clone();
@@ -38,10 +39,7 @@ fn start_handlers<T: Send + 'static>(
         .collect()
 }
 
-fn finish<T: Ord>(
-    array: &AsyncIo<T>,
-    handlers: Vec<JoinHandle<Vec<(T, Result<(), String>)>>>,
-) -> Vec<(T, Result<(), String>)> {
+fn finish<T: Ord>(array: &AsyncIo<T>, handlers: Vec<JoinHandle<Vec<Fate<T>>>>) -> Vec<Fate<T>> {
     array.close();
     let mut all: Vec<_> = handlers.into_iter().flat_map(JoinHandle::join).collect();
     all.sort();

@@ -238,3 +238,58 @@ fn a_tiny_budget_gives_the_same_bytes_and_the_same_times() {
         );
     }
 }
+
+/// Overwrites half of the pages and checks all of them.
+fn go_on(simulation: &mut Simulation, version: u8) {
+    simulation
+        .run(move || {
+            let files = FileSystem::new();
+            let file = files.open("t1.ibd", direct(Create::Existing)).unwrap();
+            for number in 0..100 {
+                let image = page(&files, number, version);
+                file.write_image(&image, number * PAGE, Other).unwrap();
+            }
+        })
+        .unwrap();
+    let bytes = simulation.files().contents("t1.ibd").unwrap();
+    for (number, bytes) in bytes.chunks_exact(IMAGE_BYTES).enumerate() {
+        let version = if number < 100 { version } else { 1 };
+        assert!(bytes == page_bytes(number as u64, version), "{number}");
+    }
+}
+
+#[test]
+fn after_the_helper_is_stopped_a_fork_goes_two_ways() {
+    let options = SimulationOptions {
+        memory_budget: Some(4 * PAGE),
+        ..options_with(&[], 1)
+    };
+    let mut simulation = Simulation::new(&options).unwrap();
+    simulation
+        .run(|| {
+            let files = FileSystem::new();
+            let file = files.open("t1.ibd", direct(Create::New)).unwrap();
+            for number in 0..200 {
+                let image = page(&files, number, 1);
+                file.write_image(&image, number * PAGE, Other).unwrap();
+            }
+        })
+        .unwrap();
+    simulation.files_mut().quiesce();
+    // SAFETY: the child touches nothing that another thread of the parent may hold, but
+    // the allocator, which glibc makes usable, and leaves without destructors.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        let body = std::panic::AssertUnwindSafe(|| go_on(&mut simulation, 2));
+        let failed = std::panic::catch_unwind(body).is_err();
+        // SAFETY: ends the child at once.
+        unsafe { libc::_exit(i32::from(failed)) };
+    }
+    assert!(child > 0);
+    go_on(&mut simulation, 3);
+    let mut status = -1;
+    // SAFETY: `status` lives long enough.
+    assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+    assert_eq!(status, 0, "the child found other bytes");
+    assert!(simulation.files().spilled_images() > 200);
+}

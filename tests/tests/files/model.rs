@@ -188,7 +188,7 @@ fn compare(simulation: &mut Simulation, model: &mut Model, end: End) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(100))]
     #[test]
     fn random_programs_do_what_a_vector_does(
         rounds in prop::collection::vec((prop::collection::vec(step(), 1..25), 0..3usize, end()), 1..5),
