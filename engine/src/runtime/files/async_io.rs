@@ -101,6 +101,17 @@ pub struct Completed<T> {
     pub time: Time,
 }
 
+/// What a handler finds in its segment.
+#[derive(Debug)]
+pub enum Next<T> {
+    /// A request that is complete.
+    Completed(Completed<T>),
+    /// None within the time.
+    TimedOut,
+    /// None, and there will be none: the array is closed, the segment empty.
+    Closed,
+}
+
 /// Sums over all requests that a handler has taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AsyncIoStatistics {
@@ -370,22 +381,28 @@ impl<T> AsyncIo<T> {
     }
 
     /// A request of a segment that is complete, for the I/O handler; waits for one, at
-    /// most `timeout` picoseconds ([`NEVER`]: as long as it takes). `None` when the time
-    /// is over, or when the array is closed and nothing is pending in the segment.
+    /// most `timeout` picoseconds ([`NEVER`]: as long as it takes). In a closed array
+    /// what is pending is waited for whatever the time.
     ///
     /// # Panics
     /// If there is no such segment.
-    pub fn next(&self, segment: usize, timeout: Time) -> Option<Completed<T>> {
+    pub fn next(&self, segment: usize, timeout: Time) -> Next<T> {
         let segment = &self.segments[segment];
         let simulation = ambient::simulation();
         let slot = if simulation.is_null() {
-            self.next_submitted(segment, timeout)?
+            match self.next_submitted(segment, timeout) {
+                Ok(slot) => slot,
+                Err(end) => return end,
+            }
         } else {
             let queue = &segment.completions;
+            let other = WaitKind::Other;
             // SAFETY: as in `submit_virtually`.
-            let token =
-                unsafe { Simulation::next_completion(simulation, queue, timeout, WaitKind::Other) };
-            token? as u32
+            match unsafe { Simulation::next_completion(simulation, queue, timeout, other) } {
+                Some(token) => token as u32,
+                None if self.is_closed() => return Next::Closed,
+                None => return Next::TimedOut,
+            }
         };
         // Under the real clock the request is done here, and keeps its slot meanwhile.
         let is_real = simulation.is_null();
@@ -407,29 +424,30 @@ impl<T> AsyncIo<T> {
         let time = now() - request.submitted;
         self.completed.fetch_add(1, Ordering::Relaxed);
         self.time.fetch_add(time, Ordering::Relaxed);
-        Some(Completed {
+        Next::Completed(Completed {
             token: request.token,
             result,
             time,
         })
     }
 
-    /// Real clock: a slot with work to do.
-    fn next_submitted(&self, segment: &Segment, timeout: Time) -> Option<u32> {
+    /// Real clock: a slot with work to do, or why there is none.
+    fn next_submitted(&self, segment: &Segment, timeout: Time) -> Result<u32, Next<T>> {
         let deadline = now().saturating_add(timeout);
         loop {
             let count = segment.arrived.reset();
+            // Looked at before the queue: nothing is submitted after the closing.
+            let closed = self.is_closed();
             if let Some(slot) = segment.submitted.pop() {
-                if !segment.submitted.is_empty() {
-                    // Another handler may have reset the event that announced these.
+                if closed || !segment.submitted.is_empty() {
+                    // Another handler may need the signal that this one has reset.
                     segment.arrived.set();
                 }
-                return Some(slot);
+                return Ok(slot);
             }
-            if self.is_closed() {
-                // Others that wait must learn it, too: this one has reset the event.
+            if closed {
                 segment.arrived.set();
-                return None;
+                return Err(Next::Closed);
             }
             let left = if timeout == NEVER {
                 NEVER
@@ -437,18 +455,20 @@ impl<T> AsyncIo<T> {
                 deadline.saturating_sub(now())
             };
             if !segment.arrived.wait(count, left, WaitKind::Other) {
-                return segment.submitted.pop();
+                return segment.submitted.pop().ok_or(Next::TimedOut);
             }
         }
     }
 
-    /// Nothing more will be submitted: handlers get what is pending and then `None`.
+    /// Nothing more will be submitted: handlers get what is pending, and then
+    /// [`Next::Closed`].
     pub fn close(&self) {
         self.closed.store(true, Ordering::Release);
         let simulation = ambient::simulation();
         for segment in &self.segments {
-            segment.arrived.set();
-            if !simulation.is_null() {
+            if simulation.is_null() {
+                segment.arrived.set();
+            } else {
                 // SAFETY: as in `submit_virtually`.
                 unsafe { Simulation::close_queue(simulation, &segment.completions) };
             }

@@ -325,13 +325,17 @@ impl File {
         match &self.0.handle {
             // Files of the virtual machine have space for all their length.
             Handle::Virtual(_) => self.set_length(length),
-            Handle::Real(file) => {
-                let operation = Operation::SetLength { length };
-                let allocated = file
-                    .allocate(length)
-                    .map_err(failed(&self.0.path, operation));
-                allocated.map_err(|error| self.take_back(before, error))
-            }
+            Handle::Real(file) => match file.allocate(length) {
+                // Not every file system can reserve: InnoDB writes zeros there, too.
+                Err(error) if error.kind() == std::io::ErrorKind::Unsupported => {
+                    self.extend(length, WaitKind::Other)
+                }
+                allocated => {
+                    let operation = Operation::SetLength { length };
+                    let allocated = allocated.map_err(failed(&self.0.path, operation));
+                    allocated.map_err(|error| self.take_back(before, error))
+                }
+            },
         }
     }
 

@@ -88,10 +88,7 @@ impl ImagePool {
     /// # Panics
     /// If the operating system has no memory.
     pub fn image(&self, bytes: &[u8; IMAGE_BYTES]) -> Image {
-        let mut image = self.take();
-        // SAFETY: a fresh image has one reference, this one.
-        unsafe { image.bytes_mut() }.copy_from_slice(bytes);
-        image
+        self.filled(|image| image.copy_from_slice(bytes))
     }
 
     /// An image of zeros.
@@ -99,9 +96,15 @@ impl ImagePool {
     /// # Panics
     /// As [`ImagePool::image`].
     pub fn zeroed(&self) -> Image {
+        self.filled(|image| image.fill(0))
+    }
+
+    /// An image whose bytes `fill` writes. What it does not write has the bytes of an
+    /// earlier image, so it has to write all of them.
+    pub(super) fn filled(&self, fill: impl FnOnce(&mut [u8; IMAGE_BYTES])) -> Image {
         let mut image = self.take();
-        // SAFETY: as in `image`.
-        unsafe { image.bytes_mut() }.fill(0);
+        // SAFETY: a fresh image has one reference, this one.
+        fill(unsafe { image.bytes_mut() });
         image
     }
 

@@ -36,7 +36,7 @@ mod memory;
 mod real_file;
 mod virtual_files;
 
-pub use async_io::{AsyncIo, AsyncIoStatistics, Completed, SLOTS_PER_SEGMENT};
+pub use async_io::{AsyncIo, AsyncIoStatistics, Completed, Next, SLOTS_PER_SEGMENT};
 pub use counters::{FileStatistics, KindStatistics, OperationStatistics};
 pub use directory::{DirectoryLock, Entry, FileSystem};
 pub use error::{FileError, Operation};

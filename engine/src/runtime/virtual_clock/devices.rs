@@ -336,14 +336,15 @@ impl Simulation {
     }
 
     /// The next completion of a queue; waits for one. `None` when the time is over, or
-    /// when the queue is closed and nothing is outstanding.
+    /// when the queue is closed and nothing is outstanding. After the closing the time
+    /// does not count: what is outstanding is waited for.
     ///
     /// # Safety
     /// As for [`Simulation::latch`].
     pub(in crate::runtime) unsafe fn next_completion(
         simulation: *mut Simulation,
         queue: &CompletionQueue,
-        timeout: Time,
+        mut timeout: Time,
         waiting_for: WaitKind,
     ) -> Option<u64> {
         // SAFETY: as for `latch`; the queue is borrowed for a moment at a time.
@@ -370,7 +371,10 @@ impl Simulation {
                 let state = queue.state(this.run_number);
                 state.waiting.retain(|&waiting| waiting != id);
                 if (*this.current).woken == super::task::Woken::TimedOut && state.ready.is_empty() {
-                    return None;
+                    if !state.closed {
+                        return None;
+                    }
+                    timeout = NEVER;
                 }
             }
         }

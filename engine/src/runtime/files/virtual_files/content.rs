@@ -97,12 +97,7 @@ impl Source<'_> {
                 store.share(&images[position / IMAGE_BYTES])
             }
             Source::Zeros(_) => PageRef::ZERO,
-            _ => {
-                let mut page = PageRef::ZERO;
-                let made = store.make_mut(&mut page, |bytes| self.copy(position, bytes));
-                made.expect("a new image needs no reading");
-                page
-            }
+            _ => store.filled(|bytes| self.copy(position, bytes)),
         }
     }
 }
@@ -208,22 +203,24 @@ impl Content {
         std::mem::replace(&mut self.pages[number as usize], page)
     }
 
-    /// The bytes of a page to write on.
-    pub(super) fn page_mut<'a>(
+    /// Changes the bytes of a page.
+    pub(super) fn change<R>(
         &mut self,
         number: u32,
-        store: &'a mut ImageStore,
-    ) -> io::Result<&'a mut [u8; IMAGE_BYTES]> {
+        store: &mut ImageStore,
+        change: impl FnOnce(&mut [u8; IMAGE_BYTES]) -> R,
+    ) -> io::Result<R> {
         let base = self.base.as_ref();
         let page = &mut self.pages[number as usize];
         let is_base = *page == PageRef::BASE;
-        store.make_mut(page, |bytes| {
+        let fill = |bytes: &mut [u8; IMAGE_BYTES]| {
             if is_base {
                 read_base(base, number, 0, bytes);
             } else {
                 bytes.fill(0);
             }
-        })
+        };
+        store.change(page, fill, change)
     }
 
     /// Writes a part of a page; returns what was there.
@@ -239,10 +236,11 @@ impl Content {
             return Ok(Old::Page(self.replace(part.page, page)));
         }
         let range = part.offset..part.offset + part.length;
-        let bytes = &mut self.page_mut(part.page, store)?[range];
-        let old = Box::from(&*bytes);
-        source.copy(part.position, bytes);
-        Ok(Old::Bytes(old))
+        self.change(part.page, store, |bytes| {
+            let old = Box::from(&bytes[range.clone()]);
+            source.copy(part.position, &mut bytes[range]);
+            Old::Bytes(old)
+        })
     }
 
     /// Makes room for so many bytes; what is new is zero.
@@ -259,7 +257,7 @@ impl Content {
         if within > 0 {
             let last = (length / IMAGE_BYTES as u64) as u32;
             if self.page(last) != PageRef::ZERO {
-                self.page_mut(last, store)?[within..].fill(0);
+                self.change(last, store, |bytes| bytes[within..].fill(0))?;
             }
         }
         Ok(())

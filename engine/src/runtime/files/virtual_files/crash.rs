@@ -158,7 +158,9 @@ fn put(
     if mask != 0 {
         let mut bytes = [0; IMAGE_BYTES];
         content.read_as(page, number, 0, &mut bytes, store)?;
-        copy_sectors(mask, &bytes, 0, content.page_mut(number, store)?);
+        content.change(number, store, |target| {
+            copy_sectors(mask, &bytes, 0, target)
+        })?;
     }
     store.release(page);
     Ok(())
@@ -230,9 +232,10 @@ impl VirtualFiles {
         match write.old {
             Old::Page(page) => put(&mut file.content, write.page, lost, page, &mut self.store),
             Old::Bytes(bytes) if lost != 0 => {
-                let page = file.content.page_mut(write.page, &mut self.store)?;
-                copy_sectors(lost, &bytes, write.offset.into(), page);
-                Ok(())
+                let offset = write.offset.into();
+                file.content.change(write.page, &mut self.store, |page| {
+                    copy_sectors(lost, &bytes, offset, page);
+                })
             }
             Old::Bytes(_) | Old::Forgotten => Ok(()),
         }
@@ -261,8 +264,9 @@ impl VirtualFiles {
                             let offset = number * GRANULE;
                             let kept = fates.keep(sectors(offset, GRANULE), address);
                             if kept != 0 {
-                                let target = file.content.page_mut(page, &mut self.store)?;
-                                copy_sectors(kept, bytes, offset, target);
+                                file.content.change(page, &mut self.store, |target| {
+                                    copy_sectors(kept, bytes, offset, target);
+                                })?;
                             }
                         }
                     }

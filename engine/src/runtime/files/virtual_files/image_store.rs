@@ -100,6 +100,12 @@ impl ImageStore {
         self.insert(image)
     }
 
+    /// A page with the content that `fill` writes over old bytes.
+    pub(super) fn filled(&mut self, fill: impl FnOnce(&mut [u8; IMAGE_BYTES])) -> PageRef {
+        let image = self.pool.filled(fill);
+        self.insert(image)
+    }
+
     /// A page that shares this image.
     #[inline]
     pub(super) fn share(&mut self, image: &Image) -> PageRef {
@@ -170,36 +176,36 @@ impl ImageStore {
         }
     }
 
-    /// The bytes of a page to write on. Where the content is shared, or not in memory,
-    /// the page gets an image of its own; `fill` makes that of a page that is zero or
+    /// Changes the bytes of a page. Where the content is shared, or not in memory, the
+    /// page gets an image of its own; `fill` makes the content of a page that is zero or
     /// base.
     ///
     /// # Errors
     /// If a spilled image cannot be read back.
-    pub(super) fn make_mut(
+    pub(super) fn change<R>(
         &mut self,
         page: &mut PageRef,
         fill: impl FnOnce(&mut [u8; IMAGE_BYTES]),
-    ) -> io::Result<&mut [u8; IMAGE_BYTES]> {
-        let sole = page.key().is_some_and(|key| {
+        change: impl FnOnce(&mut [u8; IMAGE_BYTES]) -> R,
+    ) -> io::Result<R> {
+        if let Some(key) = page.key() {
             let entry = &mut self.entries[key as usize];
-            entry.references == 1
-                && (entry.image.as_mut()).is_some_and(|image| image.get_mut().is_some())
-        });
-        if !sole {
-            let mut copy = self.pool.zeroed();
-            let bytes = copy.get_mut().expect("a new image has one reference");
-            match page.key() {
-                Some(_) => self.read(*page, 0, bytes)?,
-                None => fill(bytes),
+            if entry.references == 1
+                && let Some(bytes) = entry.image.as_mut().and_then(Image::get_mut)
+            {
+                return Ok(change(bytes));
             }
-            let old = std::mem::replace(page, self.insert(copy));
-            self.release(old);
         }
-        let key = page.key().expect("a page of the table");
-        let image = self.entries[key as usize].image.as_mut();
-        let bytes = image.and_then(Image::get_mut);
-        Ok(bytes.expect("the sole reference to an image in memory"))
+        let mut copy = self.pool.zeroed();
+        let bytes = copy.get_mut().expect("a new image has one reference");
+        match page.key() {
+            Some(_) => self.read(*page, 0, bytes)?,
+            None => fill(bytes),
+        }
+        let result = change(bytes);
+        let old = std::mem::replace(page, self.insert(copy));
+        self.release(old);
+        Ok(result)
     }
 
     // ---- the budget -----------------------------------------------------------
@@ -317,15 +323,21 @@ mod tests {
         let image = ImagePool::new().image(&[1; IMAGE_BYTES]);
         let mut page = store.share(&image);
         let other = store.share(&image);
-        store.make_mut(&mut page, |_| unreachable!()).unwrap()[0] = 9;
+        let never = |_: &mut [u8; IMAGE_BYTES]| unreachable!();
+        store
+            .change(&mut page, never, |bytes| bytes[0] = 9)
+            .unwrap();
         assert_eq!(bytes(&store, page)[0], 9);
         assert_eq!((bytes(&store, other)[0], image[0]), (1, 1));
         let before = page;
-        store.make_mut(&mut page, |_| unreachable!()).unwrap()[1] = 9;
+        store
+            .change(&mut page, never, |bytes| bytes[1] = 9)
+            .unwrap();
         assert_eq!(page, before, "a sole page is written where it is");
         let mut zero = PageRef::ZERO;
-        let bytes = store.make_mut(&mut zero, |bytes| bytes.fill(0)).unwrap();
-        assert!(bytes.iter().all(|&byte| byte == 0));
+        let fill = |bytes: &mut [u8; IMAGE_BYTES]| bytes.fill(3);
+        store.change(&mut zero, fill, |bytes| bytes[5] = 4).unwrap();
+        assert_eq!(bytes(&store, zero)[4..7], [3, 4, 3]);
     }
 
     #[test]
@@ -344,7 +356,8 @@ mod tests {
         // After a stop new images go to another file, and old ones are still there.
         pages.extend((100..200u8).map(|n| (n, store.image(&[n; IMAGE_BYTES]))));
         for (n, page) in &mut pages {
-            store.make_mut(page, |_| unreachable!()).unwrap()[0] = !*n;
+            let fill = |_: &mut [u8; IMAGE_BYTES]| unreachable!();
+            store.change(page, fill, |bytes| bytes[0] = !*n).unwrap();
         }
         store.quiesce();
         for &(n, page) in &pages {

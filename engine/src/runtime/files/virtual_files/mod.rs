@@ -396,8 +396,9 @@ impl VirtualFiles {
                             continue;
                         };
                         let offset = number * GRANULE;
-                        let target = file.content.page_mut(page, store)?;
-                        target[offset..offset + GRANULE].swap_with_slice(&mut bytes);
+                        file.content.change(page, store, |target| {
+                            target[offset..offset + GRANULE].swap_with_slice(&mut bytes);
+                        })?;
                         recorder.record(page, offset, GRANULE, Old::Bytes(bytes), store);
                     }
                 }

@@ -155,11 +155,11 @@ impl PageCache {
         let none = || Dirty::Granules(Default::default());
         match self.dirty.entry(part.page).or_insert_with(none) {
             Dirty::Whole(page) => {
-                let bytes = store.make_mut(page, |bytes| bytes.fill(0))?;
-                source.copy(
-                    part.position,
-                    &mut bytes[part.offset..part.offset + part.length],
-                );
+                let range = part.offset..part.offset + part.length;
+                let zero = |bytes: &mut [u8; IMAGE_BYTES]| bytes.fill(0);
+                store.change(page, zero, |bytes| {
+                    source.copy(part.position, &mut bytes[range]);
+                })?;
             }
             Dirty::Granules(granules) => {
                 for (number, granule) in granules.iter_mut().enumerate() {
@@ -235,7 +235,8 @@ impl PageCache {
         let within = (length % IMAGE_BYTES as u64) as usize;
         match self.dirty.get_mut(&pages.saturating_sub(1)) {
             Some(Dirty::Whole(page)) if within > 0 => {
-                store.make_mut(page, |bytes| bytes.fill(0))?[within..].fill(0);
+                let zero = |bytes: &mut [u8; IMAGE_BYTES]| bytes.fill(0);
+                store.change(page, zero, |bytes| bytes[within..].fill(0))?;
             }
             Some(Dirty::Granules(granules)) if within > 0 => {
                 for (number, granule) in granules.iter_mut().enumerate() {
