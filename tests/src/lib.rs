@@ -1,3 +1,5 @@
-//! Integration tests live in `tests/`.
+//! Integration tests live in `tests/`; here is what several of them use.
 
+pub mod child;
+pub mod confidence;
 pub mod disk;

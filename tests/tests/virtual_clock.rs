@@ -129,7 +129,7 @@ fn a_latch_barges_whoever_asks_first_after_a_release_gets_it() {
         charge(2 * MICROSECOND);
         drop(again);
         let end = waiter.join();
-        assert!(end >= 3 * MICROSECOND && end < 5 * MICROSECOND, "{end}");
+        assert!((3 * MICROSECOND..5 * MICROSECOND).contains(&end), "{end}");
     });
 }
 

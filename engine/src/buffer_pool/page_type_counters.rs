@@ -47,11 +47,9 @@ mod tests {
         let mut page = [0; PAGE_SIZE];
         assert_eq!(read_counter(&page), Counter::OtherPagesRead);
         let mut log = NoLog;
-        let mut writer = PageWriter::new(&mut page, &mut log);
-        writer.initialise_page(PageId::new(1, 3), PageType::Index);
+        PageWriter::new(&mut page, &mut log).initialise_page(PageId::new(1, 3), PageType::Index);
         assert_eq!(write_counter(&page), Counter::IndexLeafPagesWritten);
-        let mut writer = PageWriter::new(&mut page, &mut log);
-        writer.set(index_header::LEVEL, 2);
+        PageWriter::new(&mut page, &mut log).set(index_header::LEVEL, 2);
         assert_eq!(write_counter(&page), Counter::IndexNonLeafPagesWritten);
     }
 }

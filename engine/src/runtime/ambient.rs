@@ -1,5 +1,7 @@
 //! Which clock is this? One thread-local pointer to the simulation, if any.
 //!
+//! Beside it stands a pointer to the counters of the thread, for the real clock.
+//!
 //! The engine's types carry no runtime parameter. Each latch, charge or I/O loads
 //! the pointer and takes a predicted branch; under the real clock that is all the
 //! virtual machine costs. Built with the feature `real-clock-only` the pointer is
@@ -11,18 +13,30 @@
 
 use std::cell::Cell;
 use std::ptr;
+use std::sync::Arc;
 
+use super::real_clock::RealTask;
 use super::virtual_clock::Simulation;
 
+struct Ambient {
+    simulation: Cell<*mut Simulation>,
+    real_task: Cell<*const RealTask>,
+}
+
 thread_local! {
-    static SIMULATION: Cell<*mut Simulation> = const { Cell::new(ptr::null_mut()) };
+    static AMBIENT: Ambient = const {
+        Ambient {
+            simulation: Cell::new(ptr::null_mut()),
+            real_task: Cell::new(ptr::null()),
+        }
+    };
 }
 
 /// The simulation this thread is running, or null under the real clock.
 #[cfg(not(feature = "real-clock-only"))]
 #[inline(always)]
 pub(super) fn simulation() -> *mut Simulation {
-    SIMULATION.get()
+    AMBIENT.with(|ambient| ambient.simulation.get())
 }
 
 /// The simulation this thread is running: never one in this build.
@@ -32,23 +46,56 @@ pub(super) fn simulation() -> *mut Simulation {
     ptr::null_mut()
 }
 
+/// The counters of this thread, if it belongs to a real machine.
+#[inline(always)]
+pub(super) fn real_task<'a>() -> Option<&'a RealTask> {
+    let task = AMBIENT.with(|ambient| ambient.real_task.get());
+    // SAFETY: `EnteredReal` keeps the task alive for as long as the pointer is set, and
+    // no caller keeps the reference beyond the function that `enter` runs.
+    unsafe { task.as_ref() }
+}
+
+/// Makes a thread's counters current for as long as the guard lives.
+pub(super) struct EnteredReal {
+    _task: Arc<RealTask>,
+}
+
+impl EnteredReal {
+    pub(super) fn new(task: &Arc<RealTask>) -> Self {
+        AMBIENT.with(|ambient| {
+            let free = ambient.simulation.get().is_null() && ambient.real_task.get().is_null();
+            assert!(free, "one machine at a time on an OS thread");
+            ambient.real_task.set(Arc::as_ptr(task));
+        });
+        EnteredReal {
+            _task: task.clone(),
+        }
+    }
+}
+
+impl Drop for EnteredReal {
+    fn drop(&mut self) {
+        AMBIENT.with(|ambient| ambient.real_task.set(ptr::null()));
+    }
+}
+
 /// Makes a simulation current for as long as the guard lives.
 pub(super) struct Entered;
 
 impl Entered {
     pub(super) fn new(simulation: *mut Simulation) -> Self {
-        assert!(
-            SIMULATION.get().is_null(),
-            "one simulation at a time on an OS thread"
-        );
-        SIMULATION.set(simulation);
+        AMBIENT.with(|ambient| {
+            let free = ambient.simulation.get().is_null() && ambient.real_task.get().is_null();
+            assert!(free, "one machine at a time on an OS thread");
+            ambient.simulation.set(simulation);
+        });
         Entered
     }
 }
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        SIMULATION.set(ptr::null_mut());
+        AMBIENT.with(|ambient| ambient.simulation.set(ptr::null_mut()));
     }
 }
 

@@ -89,6 +89,13 @@ impl Event {
                 Simulation::event_wait(simulation, &self.virtual_half, count.0, timeout, kind)
             };
         }
+        let start = super::tasks::now();
+        let was_set = self.wait_really(count, timeout);
+        super::tasks::account_wait(kind, start);
+        was_set
+    }
+
+    fn wait_really(&self, count: SignalCount, timeout: Time) -> bool {
         let mut signals = self.signals.lock();
         let set = |signals: &Signals| signals.is_set || signals.count != count.0;
         if timeout == NEVER {

@@ -5,7 +5,8 @@
 //!
 //! * **hot**: the debt of CPU is settled before such a latch is asked for and
 //!   before it is released, so that it is *held for virtual time* and others find
-//!   it taken. A latch that is not hot is settled only when somebody is in the way.
+//!   it taken. A latch that is not hot is settled before it is asked for in SX or X,
+//!   and before it is released only if it has been held for virtual time anyway.
 //! * **lines**: how many cache lines a critical section touches that its last
 //!   holder, on another core, has modified: the latch word and the data behind it.
 //! * **word-line accesses**: how often a holder touches the line of the latch word

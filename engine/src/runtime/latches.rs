@@ -13,6 +13,7 @@ use lock_api::{RawMutex as _, RawRwLock as _, RawRwLockUpgrade as _};
 
 use super::ambient;
 use super::latch_class::{LatchClass, LatchMode};
+use super::tasks::now;
 use super::time::Time;
 use super::virtual_clock::{Simulation, VirtualLatch};
 use super::wait_kind::WaitKind;
@@ -21,6 +22,45 @@ use super::wait_kind::WaitKind;
 #[derive(Debug)]
 pub struct Held {
     since: Time,
+}
+
+// ---- the real clock's counts ----------------------------------------------------
+
+/// Takes a real latch, counts it, and times the wait if there is one.
+#[inline]
+fn take_really(
+    class: LatchClass,
+    try_lock: impl FnOnce() -> bool,
+    lock: impl FnOnce(),
+    waiting_for: impl FnOnce() -> WaitKind,
+) -> Held {
+    if !try_lock() {
+        let (kind, start) = (waiting_for(), now());
+        lock();
+        if let Some(task) = ambient::real_task() {
+            task.waited_for_latch(class, kind, now().saturating_sub(start));
+        }
+    }
+    taken_really(class)
+}
+
+/// A real latch has been taken. Every so often its hold is timed.
+#[inline]
+fn taken_really(class: LatchClass) -> Held {
+    match ambient::real_task() {
+        Some(task) if task.took(class) => Held { since: now() },
+        _ => Held { since: 0 },
+    }
+}
+
+/// A real latch is about to be released.
+#[inline]
+fn release_really(class: LatchClass, held: &Held) {
+    if held.since != 0
+        && let Some(task) = ambient::real_task()
+    {
+        task.held(class, now().saturating_sub(held.since));
+    }
 }
 
 // ---- mutex --------------------------------------------------------------------
@@ -62,8 +102,11 @@ unsafe impl lock_api::RawMutex for RawMutex {
     fn lock(&self) -> Held {
         let simulation = ambient::simulation();
         if simulation.is_null() {
-            let _: lock_api::GuardSend = self.real.0.lock();
-            return Held { since: 0 };
+            let try_lock = || self.real.0.try_lock().is_some();
+            let lock = || {
+                self.real.0.lock();
+            };
+            return take_really(self.class, try_lock, lock, || WaitKind::Latch);
         }
         // SAFETY: the current task calls, and no reference into the simulation is live.
         let since = unsafe {
@@ -79,7 +122,7 @@ unsafe impl lock_api::RawMutex for RawMutex {
     fn try_lock(&self) -> Option<Held> {
         let simulation = ambient::simulation();
         if simulation.is_null() {
-            return self.real.0.try_lock().map(|_| Held { since: 0 });
+            return self.real.0.try_lock().map(|_| taken_really(self.class));
         }
         // SAFETY: as in `lock`.
         unsafe {
@@ -94,6 +137,7 @@ unsafe impl lock_api::RawMutex for RawMutex {
         // SAFETY: the caller holds the mutex; otherwise as in `lock`.
         unsafe {
             if simulation.is_null() {
+                release_really(self.class, &held);
                 self.real.0.unlock(lock_api::GuardSend::new());
             } else {
                 let (class, mode) = (self.class, LatchMode::X);
@@ -103,10 +147,12 @@ unsafe impl lock_api::RawMutex for RawMutex {
     }
 
     fn is_locked(&self) -> bool {
-        if ambient::simulation().is_null() {
+        let simulation = ambient::simulation();
+        if simulation.is_null() {
             self.real.0.is_locked()
         } else {
-            self.virtual_half.is_locked()
+            // SAFETY: as in `lock`.
+            unsafe { Simulation::is_latched(simulation, &self.virtual_half, LatchMode::S) }
         }
     }
 }
@@ -180,12 +226,14 @@ impl RawRwLock {
     fn acquire(&self, mode: LatchMode, waiting_for: impl FnOnce() -> WaitKind) -> Held {
         let simulation = ambient::simulation();
         if simulation.is_null() {
-            match mode {
-                LatchMode::S => drop(self.real.lock_shared()),
-                LatchMode::SX => drop(self.real.lock_upgradable()),
-                LatchMode::X => drop(self.real.lock_exclusive()),
-            }
-            return Held { since: 0 };
+            let lock = || {
+                match mode {
+                    LatchMode::S => self.real.lock_shared(),
+                    LatchMode::SX => self.real.lock_upgradable(),
+                    LatchMode::X => self.real.lock_exclusive(),
+                };
+            };
+            return take_really(self.class, || self.try_really(mode), lock, waiting_for);
         }
         // SAFETY: the current task calls, and no reference into the simulation is live.
         let since = unsafe {
@@ -199,17 +247,21 @@ impl RawRwLock {
     fn try_acquire(&self, mode: LatchMode) -> Option<Held> {
         let simulation = ambient::simulation();
         if simulation.is_null() {
-            let taken = match mode {
-                LatchMode::S => self.real.try_lock_shared().is_some(),
-                LatchMode::SX => self.real.try_lock_upgradable().is_some(),
-                LatchMode::X => self.real.try_lock_exclusive().is_some(),
-            };
-            return taken.then_some(Held { since: 0 });
+            return self.try_really(mode).then(|| taken_really(self.class));
         }
         // SAFETY: as in `acquire`.
         unsafe {
             Simulation::try_latch(simulation, &self.virtual_half, self.class, mode)
                 .map(|since| Held { since })
+        }
+    }
+
+    #[inline]
+    fn try_really(&self, mode: LatchMode) -> bool {
+        match mode {
+            LatchMode::S => self.real.try_lock_shared().is_some(),
+            LatchMode::SX => self.real.try_lock_upgradable().is_some(),
+            LatchMode::X => self.real.try_lock_exclusive().is_some(),
         }
     }
 
@@ -222,6 +274,7 @@ impl RawRwLock {
         // SAFETY: by the caller's promise; otherwise as in `acquire`.
         unsafe {
             if simulation.is_null() {
+                release_really(self.class, &held);
                 match mode {
                     LatchMode::S => self.real.unlock_shared(token),
                     LatchMode::SX => self.real.unlock_upgradable(token),
@@ -274,18 +327,22 @@ unsafe impl lock_api::RawRwLock for RawRwLock {
     }
 
     fn is_locked(&self) -> bool {
-        if ambient::simulation().is_null() {
+        let simulation = ambient::simulation();
+        if simulation.is_null() {
             self.real.is_locked()
         } else {
-            self.virtual_half.is_locked()
+            // SAFETY: as in `acquire`.
+            unsafe { Simulation::is_latched(simulation, &self.virtual_half, LatchMode::S) }
         }
     }
 
     fn is_locked_exclusive(&self) -> bool {
-        if ambient::simulation().is_null() {
+        let simulation = ambient::simulation();
+        if simulation.is_null() {
             self.real.is_locked_exclusive()
         } else {
-            self.virtual_half.is_locked_exclusive()
+            // SAFETY: as in `acquire`.
+            unsafe { Simulation::is_latched(simulation, &self.virtual_half, LatchMode::X) }
         }
     }
 }

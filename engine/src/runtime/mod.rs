@@ -25,6 +25,7 @@
     reason = "this module is what those types and methods are replaced by"
 )]
 
+mod accounting;
 mod ambient;
 mod cell;
 pub mod cost;
@@ -35,11 +36,15 @@ mod latch_class;
 mod latches;
 pub mod profile;
 pub mod random;
+mod real_clock;
 mod tasks;
 pub mod time;
 pub mod virtual_clock;
 mod wait_kind;
 
+pub use accounting::{
+    LatchStatistics, RuntimeStatistics, TaskRole, TimeBudget, runtime_statistics,
+};
 pub use cell::{TaskCell, TaskRef};
 pub use cost::{Cost, CostTable, cpu, cpu_times};
 pub use event::{Event, SignalCount};
@@ -48,7 +53,9 @@ pub use latches::{
     Held, Mutex, MutexGuard, PageLatch, RawMutex, RawRwLock, RwLock, RwLockReadGuard,
     RwLockUpgradableReadGuard, RwLockWriteGuard,
 };
+pub use real_clock::RealMachine;
 pub use tasks::{
-    JoinHandle, charge, is_virtual, now, settle, sleep, socket, spawn, stall, stream, yield_now,
+    JoinHandle, charge, is_virtual, now, settle, sleep, socket, spawn, spawn_as, stall, stream,
+    yield_now,
 };
 pub use wait_kind::WaitKind;

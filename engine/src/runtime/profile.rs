@@ -208,6 +208,19 @@ impl CpuProfile {
                 return Err(ProfileError::new(key, value, &format!("{low} to {high}")));
             }
         }
+        // A slice that is used up by the switch into it gets nobody anywhere.
+        let slowest = self.smt_rate.iter().copied().fold(1.0, f64::min)
+            * self.turbo.iter().map(|point| point.1).fold(1.0, f64::min);
+        if self.time_slice_us * slowest <= self.context_switch_us {
+            return Err(ProfileError::new(
+                "cpu.time_slice_us",
+                self.time_slice_us,
+                &format!(
+                    "longer than a context switch ({} µs) at the lowest rate ({slowest})",
+                    self.context_switch_us
+                ),
+            ));
+        }
         Ok(())
     }
 }
@@ -275,5 +288,23 @@ mod tests {
         };
         assert!(profile.validate().is_err());
         assert!(CpuProfile::uniform(64).validate().is_ok());
+    }
+
+    #[test]
+    fn a_slice_must_leave_time_after_the_switch_into_it() {
+        let profile = |time_slice_us| CpuProfile {
+            threads_per_core: 2,
+            smt_rate: vec![1.0, 0.5],
+            turbo: vec![(1, 1.0), (8, 0.5)],
+            context_switch_us: 2.0,
+            time_slice_us,
+            ..CpuProfile::uniform(8)
+        };
+        assert_eq!(
+            profile(8.0).validate().unwrap_err().to_string(),
+            "cpu.time_slice_us = 8 is not accepted: \
+             longer than a context switch (2 µs) at the lowest rate (0.25)"
+        );
+        assert!(profile(8.1).validate().is_ok());
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::accounting::TaskRole;
 use super::ambient;
 use super::event::Event;
 use super::time::{NANOSECOND, NEVER, Time};
@@ -22,11 +23,25 @@ struct Shared<T> {
     ended: Event,
 }
 
-/// Starts a task. Its name appears in errors and dumps.
+/// Starts a background task. Its name appears in errors and dumps. A destructor that
+/// runs during a crash cut starts nothing: such a task never lives, and what it owns is
+/// dropped.
 ///
 /// # Panics
 /// If the operating system cannot start a thread (real clock).
 pub fn spawn<T: Send + 'static>(
+    name: &str,
+    body: impl FnOnce() -> T + Send + 'static,
+) -> JoinHandle<T> {
+    spawn_as(TaskRole::Background, name, body)
+}
+
+/// Starts a task in a role; otherwise as [`spawn`].
+///
+/// # Panics
+/// As [`spawn`].
+pub fn spawn_as<T: Send + 'static>(
+    role: TaskRole,
     name: &str,
     body: impl FnOnce() -> T + Send + 'static,
 ) -> JoinHandle<T> {
@@ -42,18 +57,26 @@ pub fn spawn<T: Send + 'static>(
         *inner.result.lock() = Some(value);
         inner.ended.set();
     };
+    // The new task must not begin before its parent has got here.
     settle();
     let simulation = ambient::simulation();
     let thread = if simulation.is_null() {
+        let task = ambient::real_task().map(|parent| parent.machine().new_task(role));
         let builder = std::thread::Builder::new().name(name.into());
-        Some(
-            builder
-                .spawn(run)
-                .expect("the operating system starts a thread"),
-        )
+        let started = builder.spawn(move || match task {
+            Some(task) => task.enter(run),
+            None => run(),
+        });
+        Some(started.expect("the operating system starts a thread"))
     } else {
         // SAFETY: the current task calls; the borrow ends with the statement.
-        unsafe { (&mut *simulation).spawn_task(name, Box::new(run)) };
+        unsafe {
+            if Simulation::is_cut(simulation) {
+                drop(run);
+            } else {
+                (&mut *simulation).spawn_task(name, role, Box::new(run));
+            }
+        }
         None
     };
     JoinHandle { shared, thread }
@@ -150,7 +173,9 @@ pub fn settle() {
 pub fn sleep(length: Time, kind: WaitKind) {
     let simulation = ambient::simulation();
     if simulation.is_null() {
+        let start = now();
         std::thread::sleep(Duration::from_nanos(length / NANOSECOND));
+        account_wait(kind, start);
     } else {
         // SAFETY: as in `charge`.
         unsafe { Simulation::sleep(simulation, length, kind) };
@@ -168,12 +193,20 @@ pub fn yield_now() {
     }
 }
 
-/// The random stream `name` of the current simulation's seed; of seed 0 under the
-/// real clock.
+/// Under the real clock: a wait that began at `start` is over.
+#[inline]
+pub(super) fn account_wait(kind: WaitKind, start: Time) {
+    if let Some(task) = ambient::real_task() {
+        task.waited(kind, now().saturating_sub(start));
+    }
+}
+
+/// The random stream `name` of the current simulation's or machine's seed; of seed 0
+/// outside of both.
 pub fn stream(name: &str) -> super::random::Stream {
     let simulation = ambient::simulation();
     let seed = if simulation.is_null() {
-        0
+        ambient::real_task().map_or(0, |task| task.machine().seed())
     } else {
         // SAFETY: the current simulation is alive.
         unsafe { (*simulation).seed() }

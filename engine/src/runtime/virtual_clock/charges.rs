@@ -6,9 +6,11 @@
 //! anything happens by which the task could notice others, or others it:
 //!
 //! * before a latch of a hot class is asked for, and before it is released;
+//! * before any latch is asked for in SX or X: work done before it would be paid
+//!   inside it, and others would find it held for up to 20 µs too long;
 //! * before asking for any latch that is held or awaited in a conflicting mode;
 //! * before releasing an X or SX latch that was held across a settle;
-//! * before I/O, sleep, setting or waiting for an event, commit;
+//! * before I/O, sleep, starting a task, setting or waiting for an event, commit;
 //! * when the debt reaches 20 µs.
 //!
 //! An uncontended S latch costs its cache lines and does not settle. The price is

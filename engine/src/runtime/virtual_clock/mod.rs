@@ -30,12 +30,16 @@ mod devices;
 pub mod disk;
 mod event;
 mod latch;
+mod latch_word;
+mod occupancy;
 mod processor;
 mod scheduler;
+mod spinning;
 mod stack;
 mod statistics;
 mod task;
 mod tournament;
+mod wait_queue;
 
 use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
@@ -43,18 +47,19 @@ use std::sync::atomic::{AtomicU16, Ordering};
 
 pub(super) use devices::{Completion, CompletionQueue};
 pub(super) use event::VirtualEvent;
-pub(super) use latch::VirtualLatch;
+pub(super) use latch_word::VirtualLatch;
 pub use scheduler::Stalled;
-pub use statistics::{LatchStatistics, SimulationStatistics};
+pub use statistics::SimulationStatistics;
 pub use task::TaskId;
 
 use self::agenda::Agenda;
 use self::devices::Devices;
 use self::disk::{DiskCounters, DiskModel, DiskProfile};
-use self::latch::WaitQueues;
 use self::processor::Processor;
 use self::stack::StackPool;
 use self::task::{Task, TaskCoroutine, Wakeup};
+use self::wait_queue::WaitQueues;
+use super::accounting::TaskRole;
 use super::ambient::Entered;
 use super::cost::{Cost, CostTable};
 use super::files::{Crash, CrashReport, DeviceFacts, FileKind, Placement, VirtualFiles};
@@ -254,7 +259,10 @@ impl Simulation {
             page_copy: micros(cpu.page_copy_us),
             line_same_socket: nanos(cpu.line_same_socket_ns),
             line_cross_socket: nanos(cpu.line_cross_socket_ns),
-            round_max: pause * u64::from(spin.wait_delay) * u64::from(spin.pause_multiplier),
+            round_max: pause
+                .saturating_mul(u64::from(spin.wait_delay))
+                .saturating_mul(u64::from(spin.pause_multiplier))
+                .min(spinning::SPIN_BUDGET_MAX),
             round_check: pause,
             spin_loops: spin.loops,
             sockets: u64::from(cpu.sockets),
@@ -321,18 +329,22 @@ impl Simulation {
         self.main_ended = false;
         self.run_number = next_run_number();
         self.files.run_begins();
-        self.main_task = self.spawn_task("main", Box::new(body));
+        self.main_task = self.spawn_task("main", TaskRole::Background, Box::new(body));
         let simulation: *mut Simulation = self;
         let _entered = Entered::new(simulation);
         // SAFETY: `simulation` is this exclusively borrowed value; `self` is not
         // used again before the loop has returned.
         let body = AssertUnwindSafe(|| unsafe { Simulation::run_loop(simulation) });
         let ended = panic::catch_unwind(body);
-        // SAFETY: the loop has returned, so no task is running.
+        // SAFETY: the loop has returned, so no task is running; `self` is not used
+        // again before this has returned, too.
         let unwound = unsafe { Simulation::unwind_tasks(simulation) };
         let result = result.take();
         self.files
             .run_ended(result.is_none() && matches!(ended, Ok(Ok(()))));
+        let (busy, queued) = self.processor.areas(self.now);
+        self.statistics.busy = busy;
+        self.statistics.queued = queued;
         if let (Ok(_), Some(payload)) = (&ended, unwound) {
             panic::resume_unwind(payload);
         }
@@ -381,7 +393,7 @@ impl Simulation {
         self.seed
     }
 
-    /// What has been counted so far.
+    /// What has been counted up to the end of the last run.
     pub fn statistics(&self) -> &SimulationStatistics {
         &self.statistics
     }

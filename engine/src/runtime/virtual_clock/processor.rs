@@ -21,7 +21,8 @@
 //!   would re-time every charge at every idle/busy change of any core. Instead the
 //!   processor keeps a *work clock* that advances by the current speed, and all
 //!   completions are keyed by the work clock: a change of frequency only changes
-//!   how the work clock maps to time.
+//!   how the work clock maps to time. (Only the few charges that are in their stall,
+//!   which is time and not work, are keyed anew.)
 //!
 //! A task that spins on a latch sits in PAUSE, which leaves the core's execution units
 //! to the sibling: it occupies its thread but does not slow the other. And a *stall*
@@ -39,6 +40,7 @@
 
 use std::collections::VecDeque;
 
+use super::occupancy::Occupancy;
 use super::tournament::Tournament;
 use crate::runtime::profile::CpuProfile;
 use crate::runtime::time::{NEVER, Time};
@@ -48,8 +50,9 @@ pub(super) type Work = u64;
 
 /// Units of [`Work`] a picosecond, and the full speed of the work clock.
 pub(super) const FULL_SPEED: u64 = 256;
-/// The unit of the SMT stretch: 1024 means "no slower".
-const STRETCH_ONE: u64 = 1024;
+/// The unit of the SMT stretch: this means "no slower". Fine enough that a rate such
+/// as 0.65 is met to a millionth.
+const STRETCH_ONE: u64 = 1 << 20;
 
 pub(super) const NO_TASK: u32 = u32::MAX;
 const NO_THREAD: u16 = u16::MAX;
@@ -68,6 +71,8 @@ struct HardwareThread {
     slice_start: Time,
     previous: u16,
     next: u16,
+    /// Whether it is in the list of stalled threads.
+    listed: bool,
 }
 
 pub(super) struct Processor {
@@ -79,7 +84,9 @@ pub(super) struct Processor {
     /// Those of them whose task does not spin: they share the execution units.
     core_busy: Vec<u8>,
     active_cores: usize,
-    /// Time a unit of work takes, in 1024ths, by busy threads of the core.
+    occupied_threads: usize,
+    /// Time a unit of work takes, in units of [`STRETCH_ONE`], by busy threads of the
+    /// core.
     stretch: Vec<u64>,
     /// Speed of the work clock in 256ths, by active cores.
     speed_by_active: Vec<u64>,
@@ -87,6 +94,9 @@ pub(super) struct Processor {
     epoch_time: Time,
     epoch_work: u64,
     completions: Tournament,
+    /// The threads whose charge in flight is in its stall, and some in which it has
+    /// ended since.
+    stalled: Vec<u16>,
     /// Per socket, a bit for each idle hardware thread, and for the first thread
     /// of each wholly idle core.
     idle_threads: Vec<u128>,
@@ -95,6 +105,7 @@ pub(super) struct Processor {
     slice_head: u16,
     slice_tail: u16,
     run_queue: VecDeque<u32>,
+    occupancy: Occupancy,
 }
 
 impl Processor {
@@ -128,6 +139,7 @@ impl Processor {
                     slice_start: 0,
                     previous: NO_THREAD,
                     next: NO_THREAD,
+                    listed: false,
                 })
                 .collect(),
             smt,
@@ -135,18 +147,21 @@ impl Processor {
             core_occupied: vec![0; cores],
             core_busy: vec![0; cores],
             active_cores: 0,
+            occupied_threads: 0,
             stretch,
             speed: speed_by_active[0],
             speed_by_active,
             epoch_time: 0,
             epoch_work: 0,
             completions: Tournament::new(count),
+            stalled: Vec::with_capacity(count),
             idle_threads: vec![all_threads; sockets],
             idle_cores: vec![first_threads; sockets],
             slice: profile.slice(),
             slice_head: NO_THREAD,
             slice_tail: NO_THREAD,
             run_queue: VecDeque::with_capacity(1024),
+            occupancy: Occupancy::default(),
         }
     }
 
@@ -168,10 +183,34 @@ impl Processor {
         self.active_cores = active;
         let speed = self.speed_by_active[active];
         if speed != self.speed {
+            let before = self.speed;
             self.epoch_work = self.work_clock(now);
             self.epoch_time = now;
             self.speed = speed;
+            self.retime_stalls(before);
         }
+    }
+
+    /// A new epoch of the work clock has begun: what was left of each stall, keyed at
+    /// the speed before, takes the same time at the new speed.
+    fn retime_stalls(&mut self, before: u64) {
+        let clock = self.epoch_work;
+        let mut stalled = std::mem::take(&mut self.stalled);
+        stalled.retain(|&thread| {
+            let slot = &mut self.threads[thread as usize];
+            let key = self.completions.key(thread as usize);
+            if slot.since <= clock || key == u64::MAX {
+                slot.listed = false;
+                return false;
+            }
+            let stall = (slot.since - clock).div_ceil(before);
+            let stall_end = clock + stall * self.speed;
+            self.completions
+                .set(thread as usize, stall_end + (key - slot.since));
+            slot.since = stall_end;
+            true
+        });
+        self.stalled = stalled;
     }
 
     // ---- charges --------------------------------------------------------------
@@ -196,9 +235,13 @@ impl Processor {
         let slot = &mut self.threads[thread];
         slot.work_left = work;
         slot.since = stall_end;
+        if stall != 0 && !slot.listed {
+            slot.listed = true;
+            self.stalled.push(thread as u16);
+        }
         let stretch = self.stretch[self.core_busy[slot.core as usize].max(1) as usize];
         self.completions
-            .set(thread, stall_end + work * stretch / STRETCH_ONE);
+            .set(thread, stall_end + stretched(work, stretch));
     }
 
     /// Stops the charge in flight; returns the work and the stall that are left of it.
@@ -220,7 +263,7 @@ impl Processor {
             return (slot.work_left, (slot.since - clock).div_ceil(self.speed));
         }
         let stretch = self.stretch[self.core_busy[slot.core as usize].max(1) as usize];
-        let done = (clock - slot.since) * STRETCH_ONE / stretch;
+        let done = unstretched(clock - slot.since, stretch);
         (slot.work_left.saturating_sub(done), 0)
     }
 
@@ -296,6 +339,8 @@ impl Processor {
     pub(super) fn occupy(&mut self, now: Time, thread: usize, task: u32) {
         debug_assert_eq!(self.threads[thread].task, NO_TASK);
         let core = self.threads[thread].core as usize;
+        self.occupied_threads += 1;
+        self.occupancy.set_busy(now, self.occupied_threads);
         self.core_occupied[core] += 1;
         if self.core_occupied[core] == 1 {
             self.set_active_cores(now, self.active_cores + 1);
@@ -315,6 +360,8 @@ impl Processor {
         let core = self.threads[thread].core as usize;
         self.threads[thread].task = NO_TASK;
         self.retime_siblings(now, thread, self.core_busy[core] - 1);
+        self.occupied_threads -= 1;
+        self.occupancy.set_busy(now, self.occupied_threads);
         self.core_occupied[core] -= 1;
         let (socket, bit) = (self.socket_of(thread), thread % self.threads_per_socket);
         self.idle_threads[socket] |= 1 << bit;
@@ -362,19 +409,27 @@ impl Processor {
             self.threads[sibling].since = stall_end;
             let stretch = self.stretch[busy.max(1) as usize];
             self.completions
-                .set(sibling, stall_end + work * stretch / STRETCH_ONE);
+                .set(sibling, stall_end + stretched(work, stretch));
         }
         self.core_busy[core] = busy;
     }
 
     // ---- run queue and slices -------------------------------------------------
 
-    pub(super) fn enqueue(&mut self, task: u32) {
+    pub(super) fn enqueue(&mut self, now: Time, task: u32) {
         self.run_queue.push_back(task);
+        self.occupancy.set_queued(now, self.run_queue.len());
     }
 
-    pub(super) fn dequeue(&mut self) -> Option<u32> {
-        self.run_queue.pop_front()
+    pub(super) fn dequeue(&mut self, now: Time) -> Option<u32> {
+        let task = self.run_queue.pop_front()?;
+        self.occupancy.set_queued(now, self.run_queue.len());
+        Some(task)
+    }
+
+    /// The areas under the curves of busy threads and of the run queue, up to now.
+    pub(super) fn areas(&mut self, now: Time) -> (Time, Time) {
+        self.occupancy.areas(now)
     }
 
     /// When the next running task must give way; [`NEVER`] while nobody waits.
@@ -426,7 +481,28 @@ impl Processor {
             }
         }
         self.run_queue.clear();
+        self.occupancy.set_queued(now, 0);
     }
+}
+
+/// How far the work clock advances during this work.
+#[inline]
+fn stretched(work: Work, stretch: u64) -> u64 {
+    (u128::from(work) * u128::from(stretch) / u128::from(STRETCH_ONE)) as u64
+}
+
+/// The work that is done while the work clock advances so far, rounded down: what is
+/// left of a charge is never less than it should be.
+#[inline]
+fn unstretched(advance: u64, stretch: u64) -> Work {
+    if stretch == STRETCH_ONE {
+        return advance;
+    }
+    if advance <= u64::MAX / STRETCH_ONE {
+        return advance * STRETCH_ONE / stretch;
+    }
+    // A charge of more than a minute.
+    (u128::from(advance) * u128::from(STRETCH_ONE) / u128::from(stretch)) as u64
 }
 
 fn mask(bits: usize) -> u128 {
@@ -442,96 +518,4 @@ fn mask(bits: usize) -> u128 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::runtime::time::MICROSECOND;
-
-    fn profile(sockets: u32, cores: u32, smt: u32) -> CpuProfile {
-        CpuProfile {
-            sockets,
-            cores_per_socket: cores,
-            threads_per_core: smt,
-            smt_rate: vec![1.0, 0.625],
-            ..CpuProfile::uniform(1)
-        }
-    }
-
-    #[test]
-    fn a_charge_in_flight_is_retimed_when_its_sibling_starts_and_stops() {
-        let mut cpu = Processor::new(&profile(1, 1, 2));
-        cpu.occupy(0, 0, 1);
-        cpu.start(0, 0, 10 * MICROSECOND * FULL_SPEED, 0);
-        assert_eq!(cpu.next_completion(), (10 * MICROSECOND, 0));
-        // 4 µs alone, then 1.6 µs side by side do one microsecond of work.
-        cpu.occupy(4 * MICROSECOND, 1, 2);
-        cpu.start(4 * MICROSECOND, 1, MICROSECOND * FULL_SPEED, 0);
-        let (end, thread) = cpu.next_completion();
-        // 1/0.625 = 1638.4/1024, rounded to 1638: 0.02 % fast.
-        assert_eq!((end, thread), (4 * MICROSECOND + 1_599_610, 1));
-        cpu.vacate(end, 1);
-        let (end, thread) = cpu.next_completion();
-        assert_eq!(thread, 0);
-        assert!(end.abs_diff(10 * MICROSECOND + 599_610) <= 2, "{end}");
-    }
-
-    #[test]
-    fn frequency_falls_with_active_cores() {
-        let mut profile = profile(1, 2, 1);
-        profile.turbo = vec![(1, 1.0), (2, 0.75)];
-        let mut cpu = Processor::new(&profile);
-        cpu.occupy(0, 0, 1);
-        cpu.start(0, 0, 10 * MICROSECOND * FULL_SPEED, 0);
-        cpu.occupy(4 * MICROSECOND, 1, 2);
-        cpu.start(4 * MICROSECOND, 1, 3 * MICROSECOND * FULL_SPEED, 0);
-        // The second core does 3 µs of work in 4 µs; then the first speeds up.
-        assert_eq!(cpu.next_completion(), (8 * MICROSECOND, 1));
-        cpu.vacate(8 * MICROSECOND, 1);
-        assert_eq!(cpu.next_completion(), (11 * MICROSECOND, 0));
-    }
-
-    #[test]
-    fn idle_cores_are_filled_before_idle_siblings_and_the_last_place_is_preferred() {
-        let mut cpu = Processor::new(&profile(2, 2, 2));
-        // A new task goes to the emptiest socket, a whole core first.
-        assert_eq!(cpu.choose_idle(None, None), Some(0));
-        cpu.occupy(0, 0, 1);
-        assert_eq!(cpu.choose_idle(None, None), Some(4));
-        cpu.occupy(0, 4, 2);
-        assert_eq!(cpu.choose_idle(None, None), Some(2));
-        cpu.occupy(0, 2, 3);
-        // Thread 3 is idle, but its core is not: a whole core elsewhere wins.
-        assert_eq!(cpu.choose_idle(Some(3), None), Some(6));
-        cpu.occupy(0, 6, 4);
-        assert_eq!(cpu.choose_idle(Some(3), None), Some(3));
-        assert_eq!(cpu.choose_idle(Some(0), None), Some(1));
-        for (thread, task) in [(1, 5), (3, 6), (5, 7), (7, 8)] {
-            cpu.occupy(0, thread, task);
-        }
-        assert_eq!(cpu.choose_idle(Some(0), None), None);
-        cpu.vacate(0, 5);
-        assert_eq!(cpu.choose_idle(Some(0), None), Some(5));
-    }
-
-    #[test]
-    fn slices_end_in_the_order_in_which_they_began() {
-        let mut cpu = Processor::new(&profile(1, 2, 1));
-        cpu.occupy(10, 0, 1);
-        cpu.occupy(20, 1, 2);
-        assert_eq!(cpu.next_slice_end(), NEVER);
-        cpu.enqueue(3);
-        assert_eq!(
-            (cpu.next_slice_end(), cpu.oldest_slice()),
-            (10 + cpu.slice, 0)
-        );
-        cpu.replace(30, 0, 3);
-        assert_eq!(
-            (cpu.next_slice_end(), cpu.oldest_slice()),
-            (20 + cpu.slice, 1)
-        );
-        cpu.vacate(40, 1);
-        assert_eq!(
-            (cpu.next_slice_end(), cpu.oldest_slice()),
-            (30 + cpu.slice, 0)
-        );
-    }
-}
+mod tests;

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::panic::{self, AssertUnwindSafe};
 
 use super::Simulation;
-use super::latch::NO_QUEUE;
+use super::latch_word::NO_QUEUE;
 use super::processor::{FULL_SPEED, NO_TASK};
 use super::task::{State, Wakeup, Woken};
 use crate::runtime::time::{NEVER, Time};
@@ -143,7 +143,7 @@ impl Simulation {
                 self.processor.occupy(now, thread, id);
                 self.start_on(thread, id);
             }
-            None => self.processor.enqueue(id),
+            None => self.processor.enqueue(now, id),
         }
     }
 
@@ -176,7 +176,7 @@ impl Simulation {
     pub(super) fn release_thread(&mut self, id: u32) {
         let thread = self.task(id).thread as usize;
         debug_assert_eq!(self.processor.task_on(thread), id);
-        match self.processor.dequeue() {
+        match self.processor.dequeue(self.now) {
             Some(next) => {
                 self.processor.replace(self.now, thread, next);
                 self.start_on(thread, next);
@@ -200,7 +200,7 @@ impl Simulation {
             self.pause_spinning(id);
         }
         self.statistics.preemptions += 1;
-        self.processor.enqueue(id);
+        self.processor.enqueue(now, id);
         self.release_thread(id);
     }
 
@@ -208,7 +208,7 @@ impl Simulation {
     /// none. The caller suspends it.
     pub(super) fn yield_current(&mut self) -> bool {
         let id = self.current_id;
-        let Some(next) = self.processor.dequeue() else {
+        let Some(next) = self.processor.dequeue(self.now) else {
             return false;
         };
         let now = self.now;
@@ -216,7 +216,7 @@ impl Simulation {
         task.state = State::Ready;
         task.turn_to(now, WaitKind::RunQueue);
         let thread = task.thread as usize;
-        self.processor.enqueue(id);
+        self.processor.enqueue(now, id);
         self.processor.replace(now, thread, next);
         self.start_on(thread, next);
         true
@@ -323,6 +323,15 @@ impl Simulation {
     }
 
     // ---- the end --------------------------------------------------------------
+
+    /// Whether the suspended tasks are being unwound.
+    ///
+    /// # Safety
+    /// `simulation` is the current simulation.
+    pub(in crate::runtime) unsafe fn is_cut(simulation: *mut Simulation) -> bool {
+        // SAFETY: by the caller's promise; only this field is read.
+        unsafe { (*simulation).cut }
+    }
 
     /// Unwinds every suspended task and forgets all that was going to happen. While
     /// this runs no runtime call suspends. A panic that comes out of a destructor is

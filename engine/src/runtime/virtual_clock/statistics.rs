@@ -1,23 +1,11 @@
 //! What a simulation counts: switches, waits for latches, time budgets.
 
+use super::Simulation;
+use super::task::State;
+use crate::runtime::accounting::{LatchStatistics, RuntimeStatistics, TaskRole, TimeBudget};
 use crate::runtime::latch_class::LatchClass;
 use crate::runtime::time::Time;
 use crate::runtime::wait_kind::WaitKind;
-
-/// Counts of one latch class. Times are sums over all tasks, in picoseconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct LatchStatistics {
-    /// Times it was taken.
-    pub acquired: u64,
-    /// Times it was not free when asked for.
-    pub contended: u64,
-    /// Times a waiter gave up spinning and slept.
-    pub slept: u64,
-    /// From request to acquisition, contended requests only.
-    pub wait: Time,
-    /// From acquisition to release.
-    pub hold: Time,
-}
 
 /// Counts of a whole simulation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,10 +20,17 @@ pub struct SimulationStatistics {
     pub tasks_started: u64,
     /// Random polls of a latch word by a spinning task.
     pub polls: u64,
+    /// Time with a task on it, summed over the hardware threads. Spinning and context
+    /// switches count.
+    pub busy: Time,
+    /// Time in the run queue, summed over the tasks.
+    pub queued: Time,
     /// By latch class.
     pub latches: Vec<LatchStatistics>,
-    /// The time budgets of the tasks that have ended, summed.
-    pub ended_budget: [Time; WaitKind::COUNT],
+    /// The time of the user tasks that have ended, summed.
+    pub ended_user_time: TimeBudget,
+    /// The time of the background tasks that have ended, summed.
+    pub ended_background_time: TimeBudget,
 }
 
 impl SimulationStatistics {
@@ -46,13 +41,59 @@ impl SimulationStatistics {
             preemptions: 0,
             tasks_started: 0,
             polls: 0,
+            busy: 0,
+            queued: 0,
             latches: vec![LatchStatistics::default(); LatchClass::ALL.len()],
-            ended_budget: [0; WaitKind::COUNT],
+            ended_user_time: [0; WaitKind::COUNT],
+            ended_background_time: [0; WaitKind::COUNT],
         }
     }
 
     /// The counts of a latch class.
     pub fn latch(&self, class: LatchClass) -> &LatchStatistics {
         &self.latches[class as usize]
+    }
+
+    /// The time of all tasks that have ended, summed.
+    pub fn ended_time(&self) -> TimeBudget {
+        std::array::from_fn(|kind| self.ended_user_time[kind] + self.ended_background_time[kind])
+    }
+
+    pub(super) fn ended_time_of(&mut self, role: TaskRole) -> &mut TimeBudget {
+        match role {
+            TaskRole::User => &mut self.ended_user_time,
+            TaskRole::Background => &mut self.ended_background_time,
+        }
+    }
+}
+
+impl Simulation {
+    /// The counters now, running tasks included.
+    ///
+    /// # Safety
+    /// Called by the current task of `simulation`; no reference into it is live.
+    pub(in crate::runtime) unsafe fn runtime_statistics(
+        simulation: *mut Simulation,
+    ) -> RuntimeStatistics {
+        // SAFETY: by the caller's promise.
+        let this = unsafe { &mut *simulation };
+        let now = this.now;
+        let mut sum = RuntimeStatistics::empty(now);
+        sum.latches.clone_from(&this.statistics.latches);
+        sum.user_time = this.statistics.ended_user_time;
+        sum.background_time = this.statistics.ended_background_time;
+        for id in 0..this.tasks.len() as u32 {
+            let task = this.task(id);
+            if task.state == State::Ended {
+                continue;
+            }
+            let running = now - task.since;
+            let total = sum.time_of(task.role);
+            for (total, spent) in total.iter_mut().zip(task.budget) {
+                *total += spent;
+            }
+            total[task.doing as usize] += running;
+        }
+        sum
     }
 }

@@ -3,8 +3,9 @@
 use corosensei::{Coroutine, Yielder};
 
 use super::Simulation;
-use super::latch::SpinMode;
+use super::latch_word::SpinMode;
 use super::processor::Work;
+use crate::runtime::accounting::TaskRole;
 use crate::runtime::time::Time;
 use crate::runtime::wait_kind::WaitKind;
 
@@ -51,6 +52,7 @@ pub(in crate::runtime) type Body = Box<dyn FnOnce()>;
 
 pub(super) struct Task {
     pub(super) name: Box<str>,
+    pub(super) role: TaskRole,
     pub(super) yielder: *const Yielder<(), ()>,
     /// CPU used since the last settle, in picoseconds of work.
     pub(super) debt: Time,
@@ -87,6 +89,7 @@ impl Task {
     fn new() -> Self {
         Task {
             name: "".into(),
+            role: TaskRole::Background,
             yielder: std::ptr::null(),
             debt: 0,
             stall: 0,
@@ -99,7 +102,7 @@ impl Task {
             generation: 0,
             woken: Woken::Signalled,
             awaited: 0,
-            spin_queue: super::latch::NO_QUEUE,
+            spin_queue: super::latch_word::NO_QUEUE,
             spin_mode: SpinMode::X,
             spin_place: 0,
             spin_granted: false,
@@ -134,7 +137,7 @@ impl Simulation {
     }
 
     /// Creates a task that is ready to run.
-    pub(in crate::runtime) fn spawn_task(&mut self, name: &str, body: Body) -> u32 {
+    pub(in crate::runtime) fn spawn_task(&mut self, name: &str, role: TaskRole, body: Body) -> u32 {
         let id = match self.free_tasks.pop() {
             Some(id) => id,
             None => {
@@ -150,6 +153,8 @@ impl Simulation {
             // thread of the simulation while nobody else looks at the field.
             unsafe { (*pointer).yielder = yielder };
             body();
+            // What it did last takes its time too: waking the one that joins it.
+            crate::runtime::settle();
         });
         self.coroutines[id as usize] = Box::into_raw(Box::new(coroutine));
         let now = self.now;
@@ -157,6 +162,7 @@ impl Simulation {
         let generation = task.generation.wrapping_add(1);
         *task = Task {
             name: name.into(),
+            role,
             generation,
             since: now,
             ..Task::new()
@@ -172,12 +178,13 @@ impl Simulation {
         let task = self.task(id);
         task.state = State::Ended;
         task.yielder = std::ptr::null();
-        let (doing, budget) = (task.doing, task.budget);
+        let (doing, budget, role) = (task.doing, task.budget, task.role);
         let running = now - task.since;
-        for (sum, spent) in self.statistics.ended_budget.iter_mut().zip(budget) {
+        let ended = self.statistics.ended_time_of(role);
+        for (sum, spent) in ended.iter_mut().zip(budget) {
             *sum += spent;
         }
-        self.statistics.ended_budget[doing as usize] += running;
+        ended[doing as usize] += running;
         let coroutine = std::mem::replace(&mut self.coroutines[id as usize], std::ptr::null_mut());
         if !coroutine.is_null() {
             // SAFETY: the pointer comes from `Box::into_raw`, was taken out of the
