@@ -7,8 +7,12 @@
 //! * [`sysvar`] – MySQL's system variables, option files and flavors.
 //! * [`page`] – InnoDB's 16 KiB pages: header, trailer, checksum, index pages, records.
 //! * [`metrics`] – counters, histograms, and the views of them that InnoDB's users know.
+//! * [`tablespace`] – files of pages: create, open, extend, read, flush.
+//! * [`buffer_pool`] – pages in memory: page hash, LRU list, flush list, free list.
 
+pub mod buffer_pool;
 pub mod metrics;
 pub mod page;
 pub mod runtime;
 pub mod sysvar;
+pub mod tablespace;

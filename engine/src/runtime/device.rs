@@ -2,6 +2,8 @@
 //!
 //! Under the real clock there are no raw devices: a file is the lowest layer there.
 
+use std::sync::Arc;
+
 use super::ambient;
 use super::time::Time;
 use super::virtual_clock::disk::RequestKind;
@@ -57,7 +59,7 @@ impl Device {
 /// Requests in flight whose completions are collected later.
 #[derive(Debug, Default)]
 pub struct Completions {
-    queue: CompletionQueue,
+    queue: Arc<CompletionQueue>,
     in_flight: std::cell::Cell<usize>,
 }
 
@@ -73,11 +75,9 @@ impl Completions {
     /// As [`Device::read`].
     pub fn submit_write(&self, device: Device, address: u64, length: u32) {
         self.in_flight.set(self.in_flight.get() + 1);
-        let completion = Completion::Queue(&self.queue, 0);
+        let completion = Completion::Queue(self.queue.clone(), 0);
         let kind = RequestKind::Write;
-        // SAFETY: as in `Device::wait`; the queue outlives the request, since dropping
-        // this value with requests in flight is refused, and unwinding the task after
-        // a power cut also empties the device.
+        // SAFETY: as in `Device::wait`.
         unsafe { Simulation::submit(simulation(), device.0, kind, address, length, completion) };
     }
 

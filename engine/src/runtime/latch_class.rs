@@ -107,6 +107,9 @@ latch_classes! {
     Tablespace = "fil_space_latch", None, 2, 1;
     /// The table of open tablespaces.
     FileSystem = "fil_system_mutex", None, 2, 1;
+    /// An array of asynchronous requests: word, slot, reserved count. InnoDB has one for
+    /// reads and one for writes (`os_aio_read_mutex`, `os_aio_write_mutex`).
+    AsynchronousIo = "os_aio_mutex", None, 3, 1;
     /// The queue of rollback segments with something to purge.
     PurgeQueue = "purge_sys_pq_mutex", None, 2, 1;
     /// Purge's read view.

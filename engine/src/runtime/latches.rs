@@ -435,7 +435,13 @@ pub struct PageLatch(RawRwLock);
 impl PageLatch {
     /// A free latch.
     pub const fn new() -> Self {
-        PageLatch(RawRwLock::new(LatchClass::Page))
+        PageLatch::of_class(LatchClass::Page)
+    }
+
+    /// A free latch of another class: what a mini-transaction holds beside pages, such as
+    /// a tablespace's latch, is taken and released without guards, too.
+    pub const fn of_class(class: LatchClass) -> Self {
+        PageLatch(RawRwLock::new(class))
     }
 
     /// Takes the latch. If that needs waiting, `waiting_for` says what the wait is

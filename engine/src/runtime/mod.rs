@@ -8,9 +8,10 @@
 //! |-------------------------|-------------------------------|--------------------------|
 //! | [`now`], [`sleep`]      | the host's clock              | the simulation's         |
 //! | [`spawn`]               | an OS thread                  | a coroutine              |
-//! | [`charge`], [`settle`]  | nothing: the work takes time  | a debt that is paid      |
+//! | [`cpu`], [`charge`], [`settle`] | nothing: the work takes time  | a debt that is paid      |
 //! | [`Mutex`], [`RwLock`], [`PageLatch`] | parking_lot      | spin, sleep, barging     |
 //! | [`Event`]               | a condition variable          | a list of waiters        |
+//! | [`files`]               | ordinary files, direct I/O    | page images and a device |
 //!
 //! Which of the two it is, is one thread-local pointer ([`ambient`]).
 //!
@@ -27,8 +28,10 @@
 mod accounting;
 mod ambient;
 mod cell;
+pub mod cost;
 pub mod device;
 mod event;
+pub mod files;
 mod latch_class;
 mod latches;
 pub mod profile;
@@ -43,6 +46,7 @@ pub use accounting::{
     LatchStatistics, RuntimeStatistics, TaskRole, TimeBudget, runtime_statistics,
 };
 pub use cell::{TaskCell, TaskRef};
+pub use cost::{Cost, CostTable, cpu, cpu_times};
 pub use event::{Event, SignalCount};
 pub use latch_class::{LatchClass, LatchClassFacts, LatchMode};
 pub use latches::{

@@ -42,6 +42,7 @@ mod tournament;
 mod wait_queue;
 
 use std::panic::{self, AssertUnwindSafe};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU16, Ordering};
 
 pub(super) use devices::{Completion, CompletionQueue};
@@ -60,6 +61,8 @@ use self::task::{Task, TaskCoroutine, Wakeup};
 use self::wait_queue::WaitQueues;
 use super::accounting::TaskRole;
 use super::ambient::Entered;
+use super::cost::{Cost, CostTable};
+use super::files::{Crash, CrashReport, DeviceFacts, FileKind, Placement, VirtualFiles};
 use super::profile::{CpuProfile, ProfileError, SpinSettings, micros, nanos};
 use super::random::{QuantileTable, Stream};
 use super::time::{NANOSECOND, NEVER, Time};
@@ -83,6 +86,16 @@ pub enum MachineError {
     /// Values of a disk's profile.
     #[error(transparent)]
     Disk(#[from] disk::ProfileError),
+    /// A kind of file is placed on a device that the machine does not have.
+    #[error("{} files are placed on device {device}, but there are {devices}", kind.event_name())]
+    Placement {
+        /// The kind of file.
+        kind: FileKind,
+        /// The device's place in the list.
+        device: u16,
+        /// How many devices there are.
+        devices: usize,
+    },
 }
 
 /// What a simulation is made of.
@@ -92,6 +105,15 @@ pub struct SimulationOptions {
     pub cpu: CpuProfile,
     /// The disks, each with a name.
     pub disks: Vec<(String, DiskProfile)>,
+    /// What the engine's work costs.
+    pub costs: CostTable,
+    /// On which of the disks each kind of file lies.
+    pub placement: Placement,
+    /// Bytes of file content to keep in memory; what is over goes to an unlinked file.
+    /// `None`: all of it stays.
+    pub memory_budget: Option<u64>,
+    /// Where that file is, of the host's directories.
+    pub spill_directory: PathBuf,
     /// Spin settings of the latches.
     pub spin: SpinSettings,
     /// When debts are settled.
@@ -108,6 +130,10 @@ impl SimulationOptions {
         SimulationOptions {
             cpu,
             disks: Vec::new(),
+            costs: CostTable::default(),
+            placement: Placement::default(),
+            memory_budget: None,
+            spill_directory: std::env::temp_dir(),
             spin: SpinSettings::default(),
             settle: Settle::Lazy,
             seed,
@@ -125,6 +151,7 @@ struct Timing {
     sleep_call: Time,
     yield_call: Time,
     io_call: Time,
+    page_copy: Time,
     line_same_socket: Time,
     line_cross_socket: Time,
     /// The longest spin round, and the check that each round makes.
@@ -141,6 +168,7 @@ pub struct Simulation {
     agenda: Agenda<Wakeup>,
     processor: Processor,
     devices: Devices,
+    files: VirtualFiles,
     /// Owned; reached by pointer from their own coroutines. Freed with the simulation.
     tasks: Vec<*mut Task>,
     /// The coroutines of the tasks, null for those that have ended.
@@ -158,6 +186,7 @@ pub struct Simulation {
     cut: bool,
     queues: WaitQueues,
     timing: Timing,
+    costs: CostTable,
     settle: Settle,
     wake_affine: bool,
     stacks: StackPool,
@@ -215,6 +244,7 @@ impl Simulation {
             let generator = Stream::new(options.seed, &format!("disk {name}")).into_generator();
             disks.push((name.clone(), profile.build(generator)?));
         }
+        let files = files_on(&disks, options)?;
         let cpu = &options.cpu;
         let spin = options.spin;
         let pause = nanos(cpu.pause_ns);
@@ -226,6 +256,7 @@ impl Simulation {
             sleep_call: micros(cpu.sleep_call_us),
             yield_call: micros(cpu.yield_call_us).max(NANOSECOND),
             io_call: micros(cpu.io_call_us),
+            page_copy: micros(cpu.page_copy_us),
             line_same_socket: nanos(cpu.line_same_socket_ns),
             line_cross_socket: nanos(cpu.line_cross_socket_ns),
             round_max: pause
@@ -242,6 +273,7 @@ impl Simulation {
             agenda: Agenda::new(),
             processor: Processor::new(cpu),
             devices: Devices::new(disks),
+            files,
             tasks: Vec::new(),
             coroutines: Vec::new(),
             free_tasks: Vec::new(),
@@ -254,6 +286,7 @@ impl Simulation {
             cut: false,
             queues: WaitQueues::new(),
             timing,
+            costs: options.costs.clone(),
             settle: options.settle,
             wake_affine: cpu.wake_affine,
             stacks: StackPool::new(options.stack_bytes),
@@ -295,6 +328,7 @@ impl Simulation {
         self.cut_at = cut_at;
         self.main_ended = false;
         self.run_number = next_run_number();
+        self.files.run_begins();
         self.main_task = self.spawn_task("main", TaskRole::Background, Box::new(body));
         let simulation: *mut Simulation = self;
         let _entered = Entered::new(simulation);
@@ -305,6 +339,9 @@ impl Simulation {
         // SAFETY: the loop has returned, so no task is running; `self` is not used
         // again before this has returned, too.
         let unwound = unsafe { Simulation::unwind_tasks(simulation) };
+        let result = result.take();
+        self.files
+            .run_ended(result.is_none() && matches!(ended, Ok(Ok(()))));
         let (busy, queued) = self.processor.areas(self.now);
         self.statistics.busy = busy;
         self.statistics.queued = queued;
@@ -314,16 +351,41 @@ impl Simulation {
         match ended {
             Err(payload) => panic::resume_unwind(payload),
             Ok(Err(stalled)) => Err(stalled),
-            Ok(Ok(())) => Ok(match result.take() {
+            Ok(Ok(())) => Ok(match result {
                 Some(value) => Outcome::Finished(value),
                 None => Outcome::PowerCut,
             }),
         }
     }
 
+    /// The files of the machine, between runs.
+    pub fn files(&self) -> &VirtualFiles {
+        &self.files
+    }
+
+    /// The files of the machine, between runs.
+    pub fn files_mut(&mut self) -> &mut VirtualFiles {
+        &mut self.files
+    }
+
+    /// Decides what a crash has left of the files: after a run that ended with
+    /// [`Outcome::PowerCut`], as which of the two the cut was meant; or after any run.
+    ///
+    /// # Errors
+    /// If the host cannot read back file content that it was given to keep.
+    pub fn resolve_crash(&mut self, crash: Crash) -> std::io::Result<CrashReport> {
+        self.files.resolve_crash(crash)
+    }
+
     /// The virtual time.
     pub fn now(&self) -> Time {
         self.now
+    }
+
+    /// What something costs on this machine.
+    #[inline]
+    pub(super) fn cost(&self, cost: Cost) -> Time {
+        self.costs.get(cost)
     }
 
     /// The seed of the run.
@@ -370,6 +432,35 @@ impl Simulation {
             }
         }
     }
+}
+
+/// The files of a machine with these disks.
+fn files_on(
+    disks: &[(String, disk::Disk)],
+    options: &SimulationOptions,
+) -> Result<VirtualFiles, MachineError> {
+    for kind in FileKind::ALL {
+        let device = options.placement.device(kind);
+        if !disks.is_empty() && usize::from(device) >= disks.len() {
+            return Err(MachineError::Placement {
+                kind,
+                device,
+                devices: disks.len(),
+            });
+        }
+    }
+    let facts = disks.iter().map(|(_, disk)| DeviceFacts {
+        protected: disk.cache_protection() == disk::CacheProtection::Protected,
+        atomic_write_bytes: disk.atomic_write_bytes(),
+        capacity_bytes: disk.capacity_bytes(),
+    });
+    Ok(VirtualFiles::new(
+        options.seed,
+        facts,
+        options.placement,
+        options.memory_budget,
+        options.spill_directory.clone(),
+    ))
 }
 
 /// A number for a run, different from that of every run of this process that could

@@ -316,6 +316,12 @@ impl Simulation {
         self.cut || std::thread::panicking()
     }
 
+    /// Whether a request may be made: see `must_not_suspend`.
+    #[inline]
+    pub(in crate::runtime) fn may_suspend(&self) -> bool {
+        !self.must_not_suspend()
+    }
+
     // ---- the end --------------------------------------------------------------
 
     /// Whether the suspended tasks are being unwound.

@@ -70,6 +70,8 @@ pub(super) struct Task {
     /// Counts the waits: a timeout of an earlier wait is recognised by it.
     pub(super) generation: u32,
     pub(super) woken: Woken,
+    /// Requests of its own that it has not been told of yet.
+    pub(super) awaited: u32,
     /// The wait queue of the latch it spins on, and what it wants there.
     pub(super) spin_queue: u32,
     pub(super) spin_mode: SpinMode,
@@ -99,6 +101,7 @@ impl Task {
             state: State::Ended,
             generation: 0,
             woken: Woken::Signalled,
+            awaited: 0,
             spin_queue: super::latch_word::NO_QUEUE,
             spin_mode: SpinMode::X,
             spin_place: 0,
