@@ -136,6 +136,7 @@ fn any_machine() -> impl Strategy<Value = SimulationOptions> {
                     yield_call_us: delays,
                     sleep_call_us: delays,
                     io_call_us: delays,
+                    page_copy_us: delays,
                     line_same_socket_ns: line,
                     line_cross_socket_ns: 3.0 * line,
                     pause_ns: 5.0,

@@ -45,6 +45,7 @@ fn machine() -> CpuProfile {
         yield_call_us: 0.3,
         sleep_call_us: 0.6,
         io_call_us: 0.0,
+        page_copy_us: 0.0,
         line_same_socket_ns: 45.0,
         line_cross_socket_ns: 130.0,
         pause_ns: 5.0,
