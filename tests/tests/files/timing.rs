@@ -265,7 +265,7 @@ fn kinds_of_files_go_to_their_devices_and_waits_to_their_row_of_the_budget() {
         [counters.read, counters.write, counters.flush].map(|kind| kind.completed)
     };
     assert_eq!((completed(0), completed(1)), ([1, 1, 0], [0, 1, 1]));
-    let budget = &simulation.statistics().ended_budget;
+    let budget = &simulation.statistics().ended_time();
     // The die is busy with the page's own program at first.
     assert!(reading > 77 * MICROSECOND);
     assert_eq!(budget[WaitKind::PageRead as usize], reading);
