@@ -154,7 +154,7 @@ fn a_flush_lets_readers_in_and_keeps_writers_out_until_the_write_is_complete() {
             world.shut_down();
         })
         .unwrap();
-    let waited = simulation.statistics().ended_budget[WaitKind::FlushedPage as usize];
+    let waited = simulation.statistics().ended_time()[WaitKind::FlushedPage as usize];
     assert!(waited >= 39 * MILLISECOND, "{waited}");
 }
 
