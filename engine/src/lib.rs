@@ -11,7 +11,9 @@
 //! * [`buffer_pool`] – pages in memory: page hash, LRU list, flush list, free list.
 //! * [`redo_log`] – mini-transactions, and the log that makes their changes durable.
 //! * [`page_allocation`] – space header, extents, segments: which page is free, and whose.
+//! * [`btree`] – indexes: search, insert, update, delete, split, merge, cursors.
 
+pub mod btree;
 pub mod buffer_pool;
 pub mod metrics;
 pub mod page;
