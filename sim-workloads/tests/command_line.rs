@@ -131,3 +131,24 @@ fn help_is_no_error() {
         assert!(help.contains(word), "{help}");
     }
 }
+
+#[test]
+fn a_variable_is_explained_and_a_wrong_name_is_exit_code_2() {
+    let output = innosim(&["explain", "innodb-io-capacity"]);
+    assert_eq!(output.status.code(), Some(0));
+    let told = text(&output.stdout);
+    assert!(told.starts_with("innodb_io_capacity\n"), "{told}");
+    assert!(told.contains("| mysql-8.4 "), "{told}");
+
+    let output = innosim(&["explain"]);
+    assert!(text(&output.stdout).contains("| innodb_redo_log_capacity "));
+
+    let output = innosim(&["explain", "innodb-io-capactiy"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(
+        text(&output.stderr),
+        "innosim: explain innodb-io-capactiy: no such variable (did you mean \
+         innodb_io_capacity?)\n"
+    );
+    assert!(output.stdout.is_empty());
+}
