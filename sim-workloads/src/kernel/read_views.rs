@@ -52,7 +52,7 @@ pub enum Isolation {
 }
 
 /// One cell of the experiment.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub struct Cell {
     /// The algorithm.
     pub version: Version,
