@@ -33,6 +33,8 @@ use innosim_engine::runtime::{
     self, LatchClass, Mutex, WaitKind, charge, now, settle, sleep, spawn, stall,
 };
 
+use super::Length;
+
 /// How a view is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version {
@@ -266,24 +268,6 @@ impl Server {
                     self.committed.fetch_add(1, Relaxed);
                 }
             }
-        }
-    }
-}
-
-/// How long a cell runs.
-#[derive(Debug, Clone, Copy)]
-pub struct Length {
-    /// Not measured.
-    pub warm_up: Time,
-    /// Measured.
-    pub measure: Time,
-}
-
-impl Default for Length {
-    fn default() -> Self {
-        Length {
-            warm_up: SECOND,
-            measure: 2 * SECOND,
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use serde::Deserialize;
 
-use innosim_engine::runtime::time::MILLISECOND;
+use innosim_engine::runtime::time::{MILLISECOND, SECOND};
 
-use super::read_views::{Cell, Isolation, Length, Version, run_cell};
-use super::{Bar, Kernel, KernelOptions, KernelReport, Table, Value};
+use super::read_views::{Cell, Isolation, Version, run_cell};
+use super::{Bar, Kernel, KernelOptions, KernelReport, Length, Table, Value};
 
 const PUBLISHED: &str = include_str!("../../../data/seeds/isolation-levels.csv");
 
@@ -34,7 +34,10 @@ pub fn report(options: &KernelOptions) -> anyhow::Result<KernelReport> {
             measure: 300 * MILLISECOND,
         }
     } else {
-        Length::default()
+        Length {
+            warm_up: SECOND,
+            measure: 2 * SECOND,
+        }
     };
     let mut rows = Vec::new();
     for row in csv::Reader::from_reader(PUBLISHED.as_bytes()).deserialize() {
