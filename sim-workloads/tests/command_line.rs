@@ -70,11 +70,12 @@ fn json_goes_to_a_file_beside_the_text() {
 
 #[test]
 fn a_bar_that_does_not_hold_is_exit_code_1_with_all_results() {
-    // Half of the spindles cannot make the published rates.
+    // Half of the spindles, each twice as large, cannot make the published rates.
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("half.toml");
     let profile = include_str!("../profiles/array-16-spindles.toml");
-    std::fs::write(&path, profile.replace("spindles = 16 ", "spindles = 8 ")).unwrap();
+    let half = profile.replace("spindles = 16 ", "spindles = 8 ");
+    std::fs::write(&path, half.replace("_gb = 73.4 ", "_gb = 146.8 ")).unwrap();
     let output = innosim(&[
         "kernel",
         "array",
@@ -84,6 +85,18 @@ fn a_bar_that_does_not_hold_is_exit_code_1_with_all_results() {
     ]);
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stdout).contains("| NO"));
+}
+
+#[test]
+fn an_array_too_small_for_the_files_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("small.toml");
+    let profile = include_str!("../profiles/array-16-spindles.toml");
+    std::fs::write(&path, profile.replace("spindles = 16 ", "spindles = 8 ")).unwrap();
+    let machine = path.to_str().unwrap();
+    let output = innosim(&["kernel", "array", "--machine", machine]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("disks.array holds 293599937024 bytes"));
 }
 
 #[test]
