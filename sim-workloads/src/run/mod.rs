@@ -12,6 +12,7 @@
 //! * [`database`] – what the driver asks of an engine.
 //! * [`measure`] – clients, phases, intervals; [`server_layer`] is what their statements
 //!   cost outside the engine, [`recorder`] what they count.
+//! * [`execute`] – all of it in order.
 //! * [`document`] – the JSON document; [`validity`] says whether its scale can be trusted.
 //! * [`text`] – what is printed.
 
@@ -19,6 +20,7 @@ pub mod arguments;
 mod client;
 pub mod database;
 pub mod document;
+pub mod execute;
 mod gate;
 pub mod host_usage;
 pub mod machine;
@@ -27,10 +29,13 @@ pub mod option_files;
 pub mod plan;
 pub mod recorder;
 pub mod server_layer;
+#[cfg(test)]
+mod sleeping;
 pub mod text;
 pub mod validity;
 
 pub use arguments::RunArguments;
 pub use client::EVENTS_PER_STEP;
+pub use execute::{NobodyWatches, RunResult, Server, Watch, execute};
 pub use measure::{Drive, Measurement, measure};
 pub use plan::{Clock, Length, Problems, RunPlan};

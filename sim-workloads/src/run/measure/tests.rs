@@ -1,95 +1,17 @@
 //! The driver over a database that only takes time: every figure can be worked out.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
-use super::super::database::{Connection, Levels};
+use super::super::sleeping::Sleeping;
 use super::*;
 use crate::machine::{ServerProfile, StatementWeights};
+use crate::workload::ScriptOptions;
 use crate::workload::version::Protocol;
-use crate::workload::{ScriptOptions, Statement};
-use innosim_engine::metrics::{Counter, Metrics, Reading};
+use innosim_engine::metrics::Counter;
+use innosim_engine::runtime::RealMachine;
 use innosim_engine::runtime::profile::CpuProfile;
 use innosim_engine::runtime::time::{MICROSECOND, MILLISECOND};
 use innosim_engine::runtime::virtual_clock::{Simulation, SimulationOptions};
-use innosim_engine::runtime::{RealMachine, sleep};
-
-/// A database in which a statement sleeps, and every so many statements end in a
-/// deadlock or fail.
-struct Sleeping {
-    statement: Time,
-    deadlock_every: u64,
-    fail_at: u64,
-    statements: AtomicU64,
-    steps: AtomicU64,
-    rollbacks: AtomicU64,
-    metrics: Metrics,
-}
-
-impl Sleeping {
-    fn new(statement: Time) -> Self {
-        Sleeping {
-            statement,
-            deadlock_every: u64::MAX,
-            fail_at: u64::MAX,
-            statements: AtomicU64::new(0),
-            steps: AtomicU64::new(0),
-            rollbacks: AtomicU64::new(0),
-            metrics: Metrics::new(1),
-        }
-    }
-}
-
-struct Sleeper(Arc<Sleeping>);
-
-impl Connection for Sleeper {
-    fn execute(&mut self, statement: &Statement) -> Result<u64, StatementError> {
-        let database = &self.0;
-        sleep(database.statement, WaitKind::RowLock);
-        database.metrics.shard(0).increment(Counter::RowsRead);
-        let number = database.statements.fetch_add(1, Relaxed) + 1;
-        if number == database.fail_at {
-            return Err(anyhow::anyhow!("the disk is full").into());
-        }
-        if number.is_multiple_of(database.deadlock_every) {
-            return Err(StatementError::Deadlock);
-        }
-        // Deletes hit nothing.
-        Ok(u64::from(!matches!(statement, Statement::Delete { .. })))
-    }
-
-    fn rollback(&mut self) -> Result<(), StatementError> {
-        self.0.rollbacks.fetch_add(1, Relaxed);
-        Ok(())
-    }
-}
-
-impl Database for Sleeping {
-    type Connection = Sleeper;
-
-    fn connect(self: &Arc<Self>, _client: u32) -> Sleeper {
-        Sleeper(self.clone())
-    }
-
-    fn step(&self) -> Result<(), StatementError> {
-        self.steps.fetch_add(1, Relaxed);
-        Ok(())
-    }
-
-    fn levels(&self) -> Levels {
-        Levels {
-            dirty_pages: 7,
-            ..Levels::default()
-        }
-    }
-
-    fn snapshot(&self) -> MetricsSnapshot {
-        self.metrics.snapshot(&|_: Reading| 0)
-    }
-
-    fn restart_extremes(&self) {
-        self.metrics.restart_extremes();
-    }
-}
 
 const NO_SERVER: ServerProfile = ServerProfile {
     statement_us: 0.0,
