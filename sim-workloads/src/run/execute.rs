@@ -95,6 +95,27 @@ pub fn execute<S: Server>(
     })
 }
 
+/// Makes a plan's database and leaves it in the data directory; the warnings.
+///
+/// # Errors
+/// As [`execute`].
+pub fn load<S: Server>(
+    plan: &RunPlan,
+    mut watch: impl Watch + 'static,
+) -> anyhow::Result<Vec<String>> {
+    let mut machine = Machine::new(plan)?;
+    let data = machine.data().to_path_buf();
+    let inside = plan.clone();
+    let loaded = machine.run(move || -> anyhow::Result<_> {
+        let server = S::open(&inside, &data, &mut watch)?;
+        server.clone().close()?;
+        Ok(server.take_warnings())
+    })?;
+    let warnings = loaded?;
+    machine.write_out()?;
+    Ok(warnings)
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
@@ -160,6 +181,15 @@ mod tests {
             assert!(lines.len() > 4, "{lines:?}");
             assert_eq!(std::fs::read(datadir.join("tables")).unwrap(), b"sbtest2");
         }
+    }
+
+    #[test]
+    fn loading_leaves_files_and_runs_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let datadir = directory.path().join("data");
+        let warnings = load::<Sleeping>(&plan("virtual", 1, Some(&datadir)), NobodyWatches);
+        assert!(warnings.unwrap().is_empty(), "no statement was executed");
+        assert_eq!(std::fs::read(datadir.join("tables")).unwrap(), b"sbtest2");
     }
 
     #[test]

@@ -36,6 +36,6 @@ pub mod validity;
 
 pub use arguments::RunArguments;
 pub use client::EVENTS_PER_STEP;
-pub use execute::{NobodyWatches, RunResult, Server, Watch, execute};
+pub use execute::{NobodyWatches, RunResult, Server, Watch, execute, load};
 pub use measure::{Drive, Measurement, measure};
 pub use plan::{Clock, Length, Problems, RunPlan};

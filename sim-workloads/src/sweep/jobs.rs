@@ -80,18 +80,31 @@ impl Runner {
             .map_err(|error| format!("{}: {error}", self.program.display()))?;
         if !output.status.success() {
             let message = String::from_utf8_lossy(&output.stderr);
-            return Err(format!("{}: {}", output.status, last_lines(&message)));
+            return Err(format!("{}: {}", output.status, reason(&message)));
         }
         serde_json::from_slice(&output.stdout)
             .map_err(|error| format!("the run's document cannot be read: {error}"))
     }
 }
 
-/// What a process said last: a run may have warned of many things before it failed.
-fn last_lines(text: &str) -> String {
+/// Why a process failed: what the program complains of, without its progress and its
+/// warnings; whatever was said last if it complains of nothing.
+fn reason(text: &str) -> String {
     const LINES: usize = 5;
-    let lines: Vec<&str> = text.trim().lines().collect();
-    lines[lines.len().saturating_sub(LINES)..].join("; ")
+    let complaint = |line: &&str| {
+        line.strip_prefix("innosim: ")
+            .is_some_and(|rest| !rest.starts_with("warning: ") && !rest.starts_with("note: "))
+    };
+    let mut lines: Vec<&str> = text.lines().filter(complaint).collect();
+    if lines.is_empty() {
+        lines = text.trim().lines().collect();
+    }
+    let last = &lines[lines.len().saturating_sub(LINES)..];
+    let last: Vec<&str> = last
+        .iter()
+        .map(|line| line.strip_prefix("innosim: ").unwrap_or(line))
+        .collect();
+    last.join("; ")
 }
 
 /// What was varied, as one line.
@@ -143,17 +156,20 @@ mod tests {
 
     #[test]
     fn a_run_that_fails_leaves_the_others_alone() {
-        let script = r#"case "$*" in *--threads=3*) echo one >&2; echo "no disk" >&2; exit 1;; esac
+        let script = r#"case "$*" in *--threads=3*) echo one >&2; echo "no disk" >&2; exit 1;;
+                                   *--threads=5*) echo "1: loaded" >&2
+                                                  echo "innosim: warning: old" >&2
+                                                  echo "innosim: no memory" >&2
+                                                  echo bye >&2; exit 2;; esac
                         echo "\"$*\"""#;
         let outcomes = outcomes(script);
         assert_eq!(outcomes[1], Err("exit status: 1: one; no disk".to_owned()));
-        for outcome in [&outcomes[0], &outcomes[2]] {
-            let message = outcome.as_ref().unwrap_err();
-            assert!(
-                message.starts_with("the run's document cannot be read"),
-                "{message}"
-            );
-        }
+        assert_eq!(outcomes[2], Err("exit status: 2: no memory".to_owned()));
+        let message = outcomes[0].as_ref().unwrap_err();
+        assert!(
+            message.starts_with("the run's document cannot be read"),
+            "{message}"
+        );
     }
 
     #[test]

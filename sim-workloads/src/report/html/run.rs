@@ -4,6 +4,9 @@ use super::Page;
 use super::chart::{Bar, bars, line};
 use crate::report::json::{Interval, RunDocument};
 
+/// A figure of an interval.
+type Figure = fn(&Interval) -> f64;
+
 /// Latches in the table.
 const LATCHES: usize = 12;
 
@@ -56,7 +59,7 @@ fn series(page: &mut Page, intervals: &[Interval]) {
         return;
     }
     page.heading("Over time");
-    let figures: [(&str, fn(&Interval) -> f64); 6] = [
+    let figures: [(&str, Figure); 6] = [
         ("transactions a second", |interval| interval.tps),
         ("95 % of latencies, ms", |interval| interval.latency_p95_ms),
         ("redo since the checkpoint, bytes", |interval| {
