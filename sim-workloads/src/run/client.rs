@@ -70,7 +70,7 @@ impl<D: Database> Client<D> {
         }
     }
 
-    /// Runs events until the gate closes.
+    /// Runs events until the gate closes, and disconnects.
     ///
     /// # Errors
     /// If the engine cannot go on.
@@ -82,7 +82,7 @@ impl<D: Database> Client<D> {
                 self.shared.database.step()?;
             }
         }
-        Ok(())
+        self.connection.close()
     }
 
     fn event(&mut self) -> Result<(), StatementError> {

@@ -42,6 +42,12 @@ pub trait Connection {
     /// # Errors
     /// If the engine cannot go on.
     fn rollback(&mut self) -> Result<(), StatementError>;
+
+    /// Ends the connection; an open transaction is rolled back.
+    ///
+    /// # Errors
+    /// As [`rollback`](Self::rollback).
+    fn close(self) -> Result<(), StatementError>;
 }
 
 /// Levels at the end of an interval.

@@ -22,6 +22,7 @@ pub(super) struct Sleeping {
     pub statements: AtomicU64,
     pub steps: AtomicU64,
     pub rollbacks: AtomicU64,
+    pub closed: AtomicU64,
     pub metrics: Metrics,
 }
 
@@ -34,6 +35,7 @@ impl Sleeping {
             statements: AtomicU64::new(0),
             steps: AtomicU64::new(0),
             rollbacks: AtomicU64::new(0),
+            closed: AtomicU64::new(0),
             metrics: Metrics::new(1),
         }
     }
@@ -59,6 +61,11 @@ impl Connection for Sleeper {
 
     fn rollback(&mut self) -> Result<(), StatementError> {
         self.0.rollbacks.fetch_add(1, Relaxed);
+        Ok(())
+    }
+
+    fn close(self) -> Result<(), StatementError> {
+        self.0.closed.fetch_add(1, Relaxed);
         Ok(())
     }
 }

@@ -75,8 +75,9 @@ fn rates_are_those_of_the_closed_loop() {
     // 20 statements of 500 µs: 100 events a second for each of eight clients.
     let database = Sleeping::new(500 * MICROSECOND);
     let drive = drive("oltp_read_write", 8, TEN_SECONDS);
-    let (_, result, lines) = virtually(database, drive);
+    let (database, result, lines) = virtually(database, drive);
     let measurement = result.unwrap();
+    assert_eq!(database.closed.load(Relaxed), 8, "every client disconnects");
     let counters = measurement.counters;
     assert_eq!(measurement.time, 10 * SECOND);
     assert!(counters.transactions.abs_diff(8_000) <= 8, "{counters:?}");
