@@ -545,3 +545,139 @@ impl RedoLog {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::block::FIRST_LSN;
+    use super::super::settings::{LogConcurrency, RedoSettings};
+    use super::*;
+    use crate::metrics::Metrics;
+    use crate::runtime::profile::CpuProfile;
+    use crate::runtime::time::NEVER;
+    use crate::runtime::virtual_clock::{Simulation, SimulationOptions};
+    use crate::runtime::{Event, spawn};
+
+    /// A flush list of start LSNs: the last entered in front, the oldest entered at the
+    /// tail.
+    struct List(Mutex<Vec<Lsn>>);
+
+    impl List {
+        fn enter(&self, start: Lsn) {
+            self.0.lock().push(start);
+        }
+
+        fn written(&self, start: Lsn) {
+            self.0.lock().retain(|&lsn| lsn != start);
+        }
+    }
+
+    impl CheckpointSource for List {
+        fn oldest_modification(&self) -> Option<Lsn> {
+            self.0.lock().first().copied()
+        }
+        fn request_sync_flush(&self, _: Lsn) {}
+        fn sync_flush(&self, _: Lsn) {}
+        fn flush_files(&self) -> Result<(), TablespaceError> {
+            Ok(())
+        }
+    }
+
+    /// Runs under the virtual clock, then with real threads.
+    fn under_both_clocks(body: fn()) {
+        let options = SimulationOptions::new(CpuProfile::uniform(4), 1);
+        Simulation::new(&options).unwrap().run(body).unwrap();
+        body();
+    }
+
+    fn log_and_list() -> (Arc<RedoLog>, Arc<List>) {
+        let settings = RedoSettings {
+            // Only what was seen counts.
+            disorder_allowance: 0,
+            ..RedoSettings::small()
+        };
+        assert_eq!(settings.concurrency, LogConcurrency::LinkBuffers);
+        let log = RedoLog::volatile(&settings, Arc::new(Metrics::new(1))).unwrap();
+        let list = Arc::new(List(Mutex::new(LatchClass::Plain, Vec::new())));
+        log.set_source(Some(list.clone()));
+        (log, list)
+    }
+
+    /// A mini-transaction that has got its place in the log, and goes on to the flush
+    /// list when the event is set.
+    fn slow(
+        log: &Arc<RedoLog>,
+        list: &Arc<List>,
+        go_on: &Arc<Event>,
+    ) -> crate::runtime::JoinHandle<Lsn> {
+        let (before, at_note) = (log.current_lsn(), Arc::new(Event::new()));
+        let count = at_note.reset();
+        let task = {
+            let (log, list, go_on) = (log.clone(), list.clone(), go_on.clone());
+            let at_note = at_note.clone();
+            spawn("slow", move || {
+                let count = go_on.reset();
+                log.append(&[1; 100], 0, |start, _| {
+                    at_note.set();
+                    go_on.wait(count, NEVER, WaitKind::Other);
+                    list.enter(start);
+                })
+            })
+        };
+        at_note.wait(count, NEVER, WaitKind::Other);
+        assert!(log.current_lsn() > before);
+        task
+    }
+
+    #[test]
+    fn a_page_that_is_not_in_the_flush_list_yet_holds_the_checkpoint() {
+        under_both_clocks(|| {
+            let (log, list) = log_and_list();
+            let go_on = Arc::new(Event::new());
+            let task = slow(&log, &list, &go_on);
+            // A later one has come, and its page is in its file already.
+            let mut later = 0;
+            let end = log.append(&[2; 3000], 0, |start, _| {
+                later = start;
+                list.enter(start);
+            });
+            log.flush_up_to(end);
+            list.written(later);
+            assert_eq!(list.oldest_modification(), None);
+            assert_eq!(log.available_for_checkpoint(), FIRST_LSN);
+            assert!(!log.checkpoint_now().unwrap());
+            go_on.set();
+            task.join();
+            assert_eq!(log.closed_lsn(), end);
+            assert_eq!(log.available_for_checkpoint(), FIRST_LSN, "it is dirty");
+            list.written(FIRST_LSN);
+            assert!(log.checkpoint_now().unwrap());
+            assert_eq!(log.checkpoint_lsn(), end);
+        });
+    }
+
+    #[test]
+    fn a_page_behind_a_later_one_in_the_flush_list_holds_the_checkpoint() {
+        under_both_clocks(|| {
+            let (log, list) = log_and_list();
+            let go_on = Arc::new(Event::new());
+            let task = slow(&log, &list, &go_on);
+            let mut later = 0;
+            let end = log.append(&[2; 3000], 0, |start, _| {
+                later = start;
+                list.enter(start);
+            });
+            log.flush_up_to(end);
+            go_on.set();
+            task.join();
+            assert_eq!(log.closed_lsn(), end);
+            // The tail is the later one: the list is out of order.
+            assert_eq!(list.oldest_modification(), Some(later));
+            assert!(later > FIRST_LSN);
+            assert_eq!(log.flush_list_disorder(), later - FIRST_LSN);
+            assert_eq!(log.available_for_checkpoint(), FIRST_LSN);
+            list.written(FIRST_LSN);
+            list.written(later);
+            assert_eq!(log.available_for_checkpoint(), end);
+        });
+    }
+}
