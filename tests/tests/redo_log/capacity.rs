@@ -45,7 +45,7 @@ fn the_age_stays_within_the_files_however_often_they_are_filled() {
                 let stop = Arc::new(AtomicBool::new(false));
                 let cleaner = {
                     let (sandbox, stop) = (sandbox.clone(), stop.clone());
-                    spawn("page_cleaner", move || clean(&sandbox, &stop))
+                    spawn("page_cleaner", move || clean(&sandbox, &stop, false))
                 };
                 let start = sandbox.pages.log.current_lsn();
                 let tasks: Vec<_> = (0..4)

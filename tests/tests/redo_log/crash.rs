@@ -20,17 +20,19 @@ use super::support::{LOGS, create, options, threads};
 const FRAMES: usize = 100;
 
 /// Workers and a cleaner, until `stop`.
-fn load(sandbox: &Sandbox, model: &Model, large: bool, most: usize) {
+fn load(sandbox: &Sandbox, model: &Model, how: Load, most: usize) {
     let stop = Arc::new(AtomicBool::new(false));
     let cleaner = {
         let (sandbox, stop) = (sandbox.clone(), stop.clone());
-        spawn("page_cleaner", move || clean(&sandbox, &stop))
+        spawn("page_cleaner", move || {
+            clean(&sandbox, &stop, how.out_of_order)
+        })
     };
     let workers: Vec<_> = (0..DOMAINS)
         .map(|domain| {
             let (sandbox, model, stop) = (sandbox.clone(), model.clone(), stop.clone());
             spawn("worker", move || {
-                model.work(&sandbox, domain, large, &stop, most);
+                model.work(&sandbox, domain, how.large, &stop, most);
             })
         })
         .collect();
@@ -130,7 +132,7 @@ fn cut_rounds(seed: u64, settings: RedoSettings, how: Load) -> Arc<Figures> {
                 let (sandbox, figures) = (sandbox.clone(), figures.clone());
                 spawn("checkpoints", move || checkpoints(&sandbox, &figures));
             }
-            load(&sandbox, &model, how.large, usize::MAX);
+            load(&sandbox, &model, how, usize::MAX);
             sleep(NEVER, WaitKind::Other);
         });
         assert!(matches!(outcome.unwrap(), Outcome::PowerCut));
@@ -225,7 +227,11 @@ fn recovery_with_real_threads() {
             assert!(report.was_needed(), "{name} {round}");
             model.check(&sandbox, report.end_lsn);
             sandbox.start_log();
-            load(&sandbox, &model, round == 1, 300);
+            let how = Load {
+                large: round == 1,
+                ..LOAD
+            };
+            load(&sandbox, &model, how, 300);
             sandbox.pages.log.stop().unwrap();
         }
         let (sandbox, report) = recover(directory.path(), &settings(), FRAMES).unwrap();

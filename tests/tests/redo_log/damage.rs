@@ -6,7 +6,8 @@ use innosim_engine::page::PageType;
 use innosim_engine::page::SpaceId;
 use innosim_engine::redo_log::sandbox::Sandbox;
 use innosim_engine::redo_log::{
-    FileOperation, MiniTransactionContext, PoolSource, RedoLogError, RedoSettings,
+    FileLayout, FileOperation, MiniTransactionContext, PoolSource, RedoLogError, RedoSettings,
+    block,
 };
 use innosim_engine::runtime::files::{Create, FileKind, FileSystem, IoMode, OpenOptions};
 use innosim_engine::runtime::{LatchMode, WaitKind};
@@ -62,16 +63,21 @@ fn offset_of(lsn: u64) -> u64 {
 }
 
 fn first_file(directory: &Path, settings: &RedoSettings) -> std::path::PathBuf {
-    match *settings == threads() {
-        true => directory.join("#innodb_redo/#ib_redo0"),
-        false => directory.join("ib_logfile0"),
+    match settings.layout {
+        FileLayout::Numbered { .. } => directory.join("#innodb_redo/#ib_redo0"),
+        FileLayout::Ring { .. } => directory.join("ib_logfile0"),
     }
 }
 
 #[test]
 fn a_log_ends_at_its_last_good_group() {
     under_both_clocks(|directory| {
-        for (name, settings) in [("8.4", threads()), ("5.7", as_5_7())] {
+        // Padding of first writes would clear the blocks that follow.
+        let unpadded = RedoSettings {
+            write_ahead_size: 512,
+            ..threads()
+        };
+        for (name, settings) in [("8.4", threads()), ("5.7", as_5_7()), ("512", unpadded)] {
             let directory = directory.join(name);
             let ends = three_changes(&create(&directory, &settings, 100, 64));
             // In the second block of the second group.
@@ -81,20 +87,27 @@ fn a_log_ends_at_its_last_good_group() {
             assert_eq!((report.pages, report.pages_made), (1, 1));
             assert!(report.torn_bytes > 0);
             assert!(is_made(&sandbox, 1) && !is_made(&sandbox, 2) && !is_made(&sandbox, 3));
-            // It goes on there: what was behind the end does not come back.
+            // It goes on there: what was behind the end does not come back, though the
+            // new group ends where a good block of the third group followed.
+            let sn = |lsn| block::sn_of(lsn);
+            let rest_of_group = sn(ends[1]) - sn(ends[0]) - 700;
+            let damaged = block::block_start(ends[1] - 10);
+            let new_end = damaged + 512 + 12;
+            assert!(ends[2] > new_end);
+            let length = (sn(new_end) - sn(ends[0]) - rest_of_group) as usize;
             let mut context = MiniTransactionContext::new(0);
             let mut mtr = sandbox.pages.begin(&mut context);
             let handle = mtr.fix_new(page(9)).unwrap();
             let mut writer = mtr.writer(handle);
             writer.initialise_page(page(9), PageType::UndoLog);
-            // As long as the group that was lost.
-            writer.write(100, &[9; 700]);
+            writer.write(100, &vec![9; length]);
             drop(writer);
             let end = mtr.commit();
-            assert_eq!(end, ends[1], "{name}");
+            assert_eq!(end, new_end, "{name}");
             sandbox.pages.log.flush_up_to(end);
             let (sandbox, report) = recover(&directory, &settings, 100).unwrap();
             assert_eq!((report.end_lsn, report.groups), (end, 2), "{name}");
+            assert_eq!(report.torn_bytes, 0, "{name}");
             assert!(is_made(&sandbox, 1) && is_made(&sandbox, 9) && !is_made(&sandbox, 3));
         }
     });

@@ -207,8 +207,8 @@ impl Model {
     }
 }
 
-/// Writes pages as a cleaner would.
-pub fn clean(sandbox: &Sandbox, stop: &AtomicBool) {
+/// Writes pages as a cleaner would; an eager one writes all it finds.
+pub fn clean(sandbox: &Sandbox, stop: &AtomicBool, eager: bool) {
     let pages = &sandbox.pages;
     let mut stream = runtime::stream("cleaner");
     while !stop.load(Acquire) {
@@ -219,7 +219,10 @@ pub fn clean(sandbox: &Sandbox, stop: &AtomicBool) {
                 pages.log.pages_were_flushed();
             }
             None => {
-                let most = stream.below(12) as usize;
+                let most = match eager {
+                    true => usize::MAX,
+                    false => stream.below(12) as usize,
+                };
                 pages.pool.flush_list_batch(0, most, u64::MAX);
             }
         }
