@@ -9,10 +9,12 @@
 //! * [`metrics`] – counters, histograms, and the views of them that InnoDB's users know.
 //! * [`tablespace`] – files of pages: create, open, extend, read, flush.
 //! * [`buffer_pool`] – pages in memory: page hash, LRU list, flush list, free list.
+//! * [`table`] – rows and columns, clustered and secondary indexes, the dictionary.
 
 pub mod buffer_pool;
 pub mod metrics;
 pub mod page;
 pub mod runtime;
 pub mod sysvar;
+pub mod table;
 pub mod tablespace;
