@@ -9,11 +9,13 @@
 //! * [`metrics`] – counters, histograms, and the views of them that InnoDB's users know.
 //! * [`tablespace`] – files of pages: create, open, extend, read, flush.
 //! * [`buffer_pool`] – pages in memory: page hash, LRU list, flush list, free list.
+//! * [`redo_log`] – mini-transactions, and the log that makes their changes durable.
 //! * [`table`] – rows and columns, clustered and secondary indexes, the dictionary.
 
 pub mod buffer_pool;
 pub mod metrics;
 pub mod page;
+pub mod redo_log;
 pub mod runtime;
 pub mod sysvar;
 pub mod table;
