@@ -9,8 +9,10 @@
 //! * [`metrics`] – counters, histograms, and the views of them that InnoDB's users know.
 //! * [`tablespace`] – files of pages: create, open, extend, read, flush.
 //! * [`buffer_pool`] – pages in memory: page hash, LRU list, flush list, free list.
+//! * [`doublewrite`] – pages on their way to their files, so that none is torn for good.
 
 pub mod buffer_pool;
+pub mod doublewrite;
 pub mod metrics;
 pub mod page;
 pub mod runtime;

@@ -91,6 +91,9 @@ costs! {
     PageChecksum = "page_checksum", Work 1500;
     /// Clearing a frame for a new page. Published: 16 KiB at 30 GB/s.
     PageClear = "page_clear", Work 500;
+    /// Copying a page into a doublewrite batch. Published: 16 KiB at 20 GB/s, source
+    /// and destination outside the core's caches.
+    PageCopy = "page_copy", Work 800;
 }
 
 impl Cost {
