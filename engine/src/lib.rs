@@ -11,8 +11,10 @@
 //! * [`buffer_pool`] – pages in memory: page hash, LRU list, flush list, free list.
 //! * [`redo_log`] – mini-transactions, and the log that makes their changes durable.
 //! * [`table`] – rows and columns, clustered and secondary indexes, the dictionary.
+//! * [`doublewrite`] – pages on their way to their files, so that none is torn for good.
 
 pub mod buffer_pool;
+pub mod doublewrite;
 pub mod metrics;
 pub mod page;
 pub mod redo_log;

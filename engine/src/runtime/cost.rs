@@ -101,6 +101,9 @@ costs! {
     LogCopy = "log_copy", Work 40;
     /// Leaving a link in a link buffer and moving its tail. Lines: 2, one of another core.
     LogLink = "log_link", Stall 50;
+    /// Copying a page into a doublewrite batch. Published: 16 KiB at 20 GB/s, source
+    /// and destination outside the core's caches.
+    PageCopy = "page_copy", Work 800;
 }
 
 impl Cost {
