@@ -1,0 +1,68 @@
+//! What row operations work with: the engine's parts, and a session's own memory.
+
+use std::sync::Arc;
+
+use super::dictionary::{Dictionary, Table};
+use super::error::TableError;
+use super::fields::FieldBuffer;
+use super::update_vector::UpdateVector;
+use crate::lock::{LockOutcome, LockSystem, RecordLockMode};
+use crate::metrics::Shard;
+use crate::page::{PageBytes, PAGE_SIZE, RecordBuffer};
+use crate::redo_log::{MiniTransactionContext, Pages};
+use crate::transaction::{Admission, Seat, Transaction, TransactionSystem};
+
+/// The parts of an engine that row operations work with. Shared by all sessions.
+#[derive(Debug)]
+pub struct RowStore {
+    /// Pages and their log.
+    pub pages: Arc<Pages>,
+    /// Transactions, read views, undo.
+    pub transactions: Arc<TransactionSystem>,
+    /// Row locks.
+    pub locks: Arc<LockSystem>,
+    /// `innodb_thread_concurrency`.
+    pub admission: Arc<Admission>,
+    /// Tables.
+    pub dictionary: Arc<Dictionary>,
+}
+
+/// What a session, or a background task, has of its own for row operations: its
+/// transaction, and memory that is used again and again.
+#[derive(Debug)]
+pub struct RowSession {
+    /// The transaction.
+    pub transaction: Transaction,
+    /// For mini-transactions on trees.
+    pub context: MiniTransactionContext,
+    /// For mini-transactions on undo logs, while one on a tree is open.
+    pub undo_context: MiniTransactionContext,
+    /// The seat under `innodb_thread_concurrency`.
+    pub seat: Seat,
+    pub(super) buffers: Buffers,
+}
+
+/// Memory for one row operation.
+#[derive(Debug)]
+pub(super) struct Buffers {
+    /// The record to insert.
+    pub record: RecordBuffer,
+    /// A clustered record as it was: all its fields.
+    pub old_row: FieldBuffer,
+    /// Where a scan goes on.
+    pub place: FieldBuffer,
+    /// What an update changes.
+    pub vector: UpdateVector,
+    /// An older version of a row.
+    pub version: VersionPage,
+}
+
+/// A page that holds one record, an older version of a row: records are read where they
+/// lie on a page, so a version gets a page of its own.
+pub(super) struct VersionPage(Box<PageBytes>);
+
+impl std::fmt::Debug for VersionPage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("VersionPage")
+    }
+}
