@@ -9,10 +9,14 @@
 //! * [`metrics`] – counters, histograms, and the views of them that InnoDB's users know.
 //! * [`tablespace`] – files of pages: create, open, extend, read, flush.
 //! * [`buffer_pool`] – pages in memory: page hash, LRU list, flush list, free list.
+//! * [`lock`] – record, gap and table locks, waits, deadlocks.
+//! * [`transaction`] – ids, read views, undo, rollback, purge.
 
 pub mod buffer_pool;
+pub mod lock;
 pub mod metrics;
 pub mod page;
 pub mod runtime;
 pub mod sysvar;
 pub mod tablespace;
+pub mod transaction;
