@@ -9,6 +9,7 @@
 //! * [`metrics`] – counters, histograms, and the views of them that InnoDB's users know.
 //! * [`tablespace`] – files of pages: create, open, extend, read, flush.
 //! * [`buffer_pool`] – pages in memory: page hash, LRU list, flush list, free list.
+//! * [`redo_log`] – mini-transactions, and the log that makes their changes durable.
 //! * [`lock`] – record, gap and table locks, waits, deadlocks.
 //! * [`transaction`] – ids, read views, undo, rollback, purge.
 
@@ -16,6 +17,7 @@ pub mod buffer_pool;
 pub mod lock;
 pub mod metrics;
 pub mod page;
+pub mod redo_log;
 pub mod runtime;
 pub mod sysvar;
 pub mod tablespace;

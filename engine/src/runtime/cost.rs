@@ -92,6 +92,17 @@ costs! {
     /// Clearing a frame for a new page. Published: 16 KiB at 30 GB/s.
     PageClear = "page_clear", Work 500;
 
+    // Redo log.
+    /// Beginning and ending a mini-transaction, and walking its memo. Instructions.
+    MiniTransaction = "mini_transaction", Work 60;
+    /// Reserving a range of redo: an atomic addition on a line that all cores share.
+    /// Lines: 1 of another core. Published: 40-100 cycles on the same die.
+    LogReserve = "log_reserve", Stall 40;
+    /// Copying redo into a block of the log buffer. Lines: up to 8, written in order.
+    LogCopy = "log_copy", Work 40;
+    /// Leaving a link in a link buffer and moving its tail. Lines: 2, one of another core.
+    LogLink = "log_link", Stall 50;
+
     // Transactions.
     /// A critical section of the transaction system, besides its cache lines and what it
     /// walks or copies. Instructions; the figure of the read-view experiment.

@@ -81,6 +81,9 @@ latch_classes! {
     LockSys = "lock_sys_mutex", Some(S), 6, 2;
     /// Reservation and copy into the log buffer: word, sn, buffer tail, two of data.
     LogBuffer = "log_sys_mutex", Some(S), 5, 2;
+    /// Putting pages into the flush lists in the order of their redo, up to 5.7: word,
+    /// two list bases.
+    LogFlushOrder = "log_flush_order_mutex", Some(S), 3, 1;
     /// Writing the log buffer to the log file.
     LogWriter = "log_writer_mutex", Some(S), 3, 1;
     /// Flushing the log file.
