@@ -10,11 +10,14 @@
 //! * [`tablespace`] – files of pages: create, open, extend, read, flush.
 //! * [`buffer_pool`] – pages in memory: page hash, LRU list, flush list, free list.
 //! * [`redo_log`] – mini-transactions, and the log that makes their changes durable.
-//! * [`table`] – rows and columns, clustered and secondary indexes, the dictionary.
 //! * [`doublewrite`] – pages on their way to their files, so that none is torn for good.
+//! * [`lock`] – record, gap and table locks, waits, deadlocks.
+//! * [`transaction`] – ids, read views, undo, rollback, purge.
+//! * [`table`] – rows and columns, clustered and secondary indexes, the dictionary.
 
 pub mod buffer_pool;
 pub mod doublewrite;
+pub mod lock;
 pub mod metrics;
 pub mod page;
 pub mod redo_log;
@@ -22,3 +25,4 @@ pub mod runtime;
 pub mod sysvar;
 pub mod table;
 pub mod tablespace;
+pub mod transaction;
