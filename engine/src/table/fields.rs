@@ -34,6 +34,14 @@ impl FieldBuffer {
         self.places.clear();
     }
 
+    /// Becomes a copy of these fields.
+    pub fn copy(&mut self, fields: &[KeyField<'_>]) {
+        self.clear();
+        for &field in fields {
+            self.push(field);
+        }
+    }
+
     /// Number of fields.
     pub fn len(&self) -> usize {
         self.places.len()

@@ -44,10 +44,15 @@ impl LockHooks for LocksFollow<'_> {
             to: place.to,
         });
         let moves: Vec<RecordMove> = moves.collect();
-        if from == to {
-            self.locks.page_rebuilt(from, &moves);
-        } else {
-            self.locks.move_records(from, to, &moves);
+        match moves[..] {
+            // One record changes its place, perhaps to the infimum and back.
+            [RecordMove { from: old, to: new }] if (from, old) != (to, new) => {
+                self.locks.move_record((from, old), (to, new));
+            }
+            [_] => {}
+            // All records of a page get new numbers, and may exchange them.
+            _ if from == to => self.locks.page_rebuilt(from, &moves),
+            _ => self.locks.move_records(from, to, &moves),
         }
     }
 

@@ -268,10 +268,7 @@ pub fn index_range_select(
         }
         // The clustered record knows. The entry's page stays latched meanwhile; its key
         // is copied, as the mini-transaction is about to take more pages.
-        buffers.place.clear();
-        for field in of_index.format().key_of(entry).iter() {
-            buffers.place.push(*field);
-        }
+        buffers.place.copy(&of_index.format().key_of(entry));
         let entry = buffers.place.as_fields();
         let key = of_index.primary_key_of(&entry);
         let savepoint = mtr.savepoint();

@@ -62,13 +62,13 @@ fn insert_image(
             }
             if lock_changed(store, &mut session.transaction, &mtr, &position)? == LockOutcome::Wait
             {
-                drop(mtr);
+                mtr.commit();
                 store.wait_for_lock(session)?;
                 continue;
             }
             let hooks = LocksFollow::new(&store.locks, false);
             let changer = hooks.changer(session.transaction.id());
-            btree::set_delete_mark(&mut mtr, index, &position, false, changer);
+            btree::set_delete_mark(&mut mtr, index, &position, false, None, changer);
             mtr.commit();
             return Ok(());
         }
@@ -76,7 +76,7 @@ fn insert_image(
             InsertCheck::Free => false,
             InsertCheck::Inherit => true,
             InsertCheck::Wait => {
-                drop(mtr);
+                mtr.commit();
                 store.wait_for_lock(session)?;
                 continue;
             }
@@ -84,15 +84,17 @@ fn insert_image(
         let hooks = LocksFollow::new(&store.locks, inherits);
         let changer = hooks.changer(session.transaction.id());
         let image = record.image();
-        if latch != BtreeLatch::ModifyLeaf {
-            pessimistic_insert(&mut mtr, index, &position, image, changer)?;
-        } else if optimistic_insert(&mut mtr, index, &position, image, changer).is_none() {
-            drop(mtr);
-            latch = BtreeLatch::ModifyTree(TreeIntention::Insert);
-            continue;
-        }
+        let inserted = match latch {
+            BtreeLatch::ModifyLeaf => {
+                Ok(optimistic_insert(&mut mtr, index, &position, image, changer).is_some())
+            }
+            _ => pessimistic_insert(&mut mtr, index, &position, image, changer).map(|_| true),
+        };
         mtr.commit();
-        return Ok(());
+        if inserted? {
+            return Ok(());
+        }
+        latch = BtreeLatch::ModifyTree(TreeIntention::Insert);
     }
 }
 
@@ -112,13 +114,13 @@ pub(super) fn delete_mark_entry(
             return Err(TableError::contradiction(index, what));
         }
         if lock_changed(store, &mut session.transaction, &mtr, &position)? == LockOutcome::Wait {
-            drop(mtr);
+            mtr.commit();
             store.wait_for_lock(session)?;
             continue;
         }
         let hooks = LocksFollow::new(&store.locks, false);
         let changer = hooks.changer(session.transaction.id());
-        btree::set_delete_mark(&mut mtr, index, &position, true, changer);
+        btree::set_delete_mark(&mut mtr, index, &position, true, None, changer);
         mtr.commit();
         return Ok(());
     }

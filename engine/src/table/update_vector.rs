@@ -108,6 +108,26 @@ impl UpdateVector {
         Ok(())
     }
 
+    /// Works out what changes a record into a row, whose columns are given in the table's
+    /// order and whose key is the record's.
+    pub fn difference(&mut self, layout: &TableLayout, record: Record<'_>, row: &FieldBuffer) {
+        self.fields.clear();
+        self.new_values.clear();
+        self.changes_size = false;
+        let format = layout.clustered();
+        for field in 0..format.columns().len() {
+            let Some(column) = layout.column_of(field) else {
+                continue;
+            };
+            let (old, new) = (record.field(format, field), row.get(column));
+            if new != old {
+                self.changes_size |= new.map(<[u8]>::len) != old.map(<[u8]>::len);
+                self.fields.push(field);
+                self.new_values.push(new);
+            }
+        }
+    }
+
     /// Whether nothing changes.
     pub fn is_empty(&self) -> bool {
         self.fields.is_empty()
