@@ -10,6 +10,7 @@
 //! * [`tablespace`] – files of pages: create, open, extend, read, flush.
 //! * [`buffer_pool`] – pages in memory: page hash, LRU list, flush list, free list.
 //! * [`redo_log`] – mini-transactions, and the log that makes their changes durable.
+//! * [`page_allocation`] – space header, extents, segments: which page is free, and whose.
 //! * [`lock`] – record, gap and table locks, waits, deadlocks.
 //! * [`transaction`] – ids, read views, undo, rollback, purge.
 
@@ -17,6 +18,7 @@ pub mod buffer_pool;
 pub mod lock;
 pub mod metrics;
 pub mod page;
+pub mod page_allocation;
 pub mod redo_log;
 pub mod runtime;
 pub mod sysvar;
