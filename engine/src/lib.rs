@@ -11,6 +11,7 @@
 //! * [`buffer_pool`] – pages in memory: page hash, LRU list, flush list, free list.
 //! * [`redo_log`] – mini-transactions, and the log that makes their changes durable.
 //! * [`doublewrite`] – pages on their way to their files, so that none is torn for good.
+//! * [`page_allocation`] – space header, extents, segments: which page is free, and whose.
 //! * [`lock`] – record, gap and table locks, waits, deadlocks.
 //! * [`transaction`] – ids, read views, undo, rollback, purge.
 //! * [`table`] – rows and columns, clustered and secondary indexes, the dictionary.
@@ -20,6 +21,7 @@ pub mod doublewrite;
 pub mod lock;
 pub mod metrics;
 pub mod page;
+pub mod page_allocation;
 pub mod redo_log;
 pub mod runtime;
 pub mod sysvar;

@@ -106,6 +106,27 @@ costs! {
     /// and destination outside the core's caches.
     PageCopy = "page_copy", Work 800;
 
+
+    // Page allocation and B-trees.
+    /// Taking a page for a segment, or giving one back: bitmap, lists, counts on three
+    /// pages. Instructions.
+    PageAllocate = "page_allocate", Work 600;
+    /// One comparison of a binary search on a page: slot, record, key. Instructions (20 ns)
+    /// and lines: a part of one in the last-level cache.
+    RecordCompare = "record_compare", Work 28;
+    /// One step from record to record in a scan. Lines: 1, mostly prefetched.
+    RecordStep = "record_step", Work 8;
+    /// Putting a record into a page: copy, list, directory. Instructions.
+    RecordInsert = "record_insert", Work 150;
+    /// Taking a record out of a page: list, directory, free list. Instructions.
+    RecordDelete = "record_delete", Work 120;
+    /// Overwriting fields of a record, or its mark. Instructions.
+    RecordUpdate = "record_update", Work 60;
+    /// Moving one record to another page or place. Instructions.
+    RecordMove = "record_move", Work 30;
+    /// What a split or a merge costs besides its records: choosing the border, headers,
+    /// siblings. Instructions.
+    PageSplit = "page_split", Work 1500;
     // Transactions.
     /// A critical section of the transaction system, besides its cache lines and what it
     /// walks or copies. Instructions; the figure of the read-view experiment.
