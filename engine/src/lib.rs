@@ -10,11 +10,13 @@
 //! * [`tablespace`] – files of pages: create, open, extend, read, flush.
 //! * [`buffer_pool`] – pages in memory: page hash, LRU list, flush list, free list.
 //! * [`doublewrite`] – pages on their way to their files, so that none is torn for good.
+//! * [`page_cleaner`] – how many pages are written when, and the tasks that do it.
 
 pub mod buffer_pool;
 pub mod doublewrite;
 pub mod metrics;
 pub mod page;
+pub mod page_cleaner;
 pub mod runtime;
 pub mod sysvar;
 pub mod tablespace;
