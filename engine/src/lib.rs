@@ -15,6 +15,7 @@
 //! * [`lock`] – record, gap and table locks, waits, deadlocks.
 //! * [`transaction`] – ids, read views, undo, rollback, purge.
 //! * [`table`] – rows and columns, clustered and secondary indexes, the dictionary.
+//! * [`page_cleaner`] – how many pages are written when, and the tasks that do it.
 
 pub mod buffer_pool;
 pub mod doublewrite;
@@ -23,6 +24,7 @@ pub mod metrics;
 pub mod page;
 pub mod page_allocation;
 pub mod redo_log;
+pub mod page_cleaner;
 pub mod runtime;
 pub mod sysvar;
 pub mod table;

@@ -87,6 +87,8 @@ costs! {
     FlushListScanStep = "flush_list_scan_step", Stall 80;
     /// Choosing a page to flush, and accounting for the end of its write. Instructions.
     FlushPage = "flush_page", Work 150;
+    /// Taking a page cleaner's slot, or finishing it. Instructions.
+    CleanerSlot = "cleaner_slot", Work 50;
     /// A checksum of 16 KiB, made or verified. Published: CRC-32C at 10 GB/s and more.
     PageChecksum = "page_checksum", Work 1500;
     /// Clearing a frame for a new page. Published: 16 KiB at 30 GB/s.
