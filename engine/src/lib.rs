@@ -11,11 +11,11 @@
 //! * [`buffer_pool`] – pages in memory: page hash, LRU list, flush list, free list.
 //! * [`redo_log`] – mini-transactions, and the log that makes their changes durable.
 //! * [`doublewrite`] – pages on their way to their files, so that none is torn for good.
+//! * [`page_cleaner`] – how many pages are written when, and the tasks that do it.
 //! * [`page_allocation`] – space header, extents, segments: which page is free, and whose.
 //! * [`lock`] – record, gap and table locks, waits, deadlocks.
 //! * [`transaction`] – ids, read views, undo, rollback, purge.
 //! * [`table`] – rows and columns, clustered and secondary indexes, the dictionary.
-//! * [`page_cleaner`] – how many pages are written when, and the tasks that do it.
 
 pub mod buffer_pool;
 pub mod doublewrite;
@@ -23,8 +23,8 @@ pub mod lock;
 pub mod metrics;
 pub mod page;
 pub mod page_allocation;
-pub mod redo_log;
 pub mod page_cleaner;
+pub mod redo_log;
 pub mod runtime;
 pub mod sysvar;
 pub mod table;
