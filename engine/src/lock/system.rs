@@ -410,6 +410,13 @@ impl LockSystem {
         guard.end();
     }
 
+    /// The locks of a record lapse, and whoever waits for them asks again.
+    pub fn record_forgotten(&self, page: PageId, heap: HeapNumber) {
+        let mut guard = self.enter(0);
+        guard.table.forget_record(page, heap);
+        guard.end();
+    }
+
     /// `heir` inherits whatever anybody has of `from`, as locks on the gap before it.
     pub fn inherit_gap(&self, heir: (PageId, HeapNumber), from: (PageId, HeapNumber)) {
         let mut guard = self.enter(0);

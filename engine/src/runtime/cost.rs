@@ -162,6 +162,16 @@ costs! {
     /// Looking at one lock object in the search for a deadlock: others made it, on other
     /// cores. Lines: 1 uncached.
     DeadlockSearchStep = "deadlock_search_step", Stall 80;
+
+    // Rows.
+    /// Handing a row to the server: its columns are copied and converted. Instructions,
+    /// and lines: 4 of 200 bytes.
+    RowFetch = "row_fetch", Work 150;
+    /// Converting a row or its changes to stored fields, and putting a record together.
+    /// Instructions.
+    RowBuild = "row_build", Work 250;
+    /// Putting an older version of a row together from an undo record. Instructions.
+    RowVersion = "row_version", Work 200;
 }
 
 impl Cost {

@@ -58,6 +58,10 @@ pub struct TableDefinition {
     pub columns: Vec<ColumnDefinition>,
     /// Positions of the primary key's columns.
     pub primary_key: Vec<usize>,
+    /// The column that is given the next number where an INSERT has NULL or 0: an integer,
+    /// alone in the primary key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto_increment: Option<usize>,
     /// The secondary indexes. None is unique.
     #[serde(default)]
     pub indexes: Vec<IndexDefinition>,
@@ -111,6 +115,17 @@ pub enum DefinitionError {
     /// A column may be NULL and be in the primary key.
     #[error("table {table}: column {column:?} of the primary key must be NOT NULL")]
     NullableKey {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+    },
+    /// AUTO_INCREMENT where it cannot be.
+    #[error(
+        "table {table}: column {column:?} cannot be AUTO_INCREMENT; an integer that is the \
+         primary key can"
+    )]
+    AutoIncrement {
         /// The table.
         table: String,
         /// The column.
@@ -170,6 +185,7 @@ impl TableDefinition {
             name: name.into(),
             columns: Vec::new(),
             primary_key: Vec::new(),
+            auto_increment: None,
             indexes: Vec::new(),
         }
     }
@@ -204,6 +220,13 @@ impl TableDefinition {
         Ok(self)
     }
 
+    /// Makes the primary key AUTO_INCREMENT.
+    #[must_use]
+    pub fn auto_increment(mut self) -> TableDefinition {
+        self.auto_increment = self.primary_key.first().copied();
+        self
+    }
+
     /// One more secondary index, not unique.
     ///
     /// # Errors
@@ -231,6 +254,7 @@ impl TableDefinition {
             .primary_key(&["id"])
             .and_then(|table| table.index(&format!("k_{number}"), &["k"]))
             .expect("the columns are those above")
+            .auto_increment()
     }
 
     /// The schema's and the table's name: `sbtest/sbtest1`.
@@ -295,6 +319,7 @@ impl TableDefinition {
                 return Err(DefinitionError::NullableKey { table, column });
             }
         }
+        self.check_auto_increment()?;
         for (position, index) in self.indexes.iter().enumerate() {
             check_name("index", &index.name)?;
             let earlier = &self.indexes[..position];
@@ -306,6 +331,21 @@ impl TableDefinition {
             self.check_key(&index.name, &index.columns)?;
         }
         self.check_row_length()
+    }
+
+    fn check_auto_increment(&self) -> Result<(), DefinitionError> {
+        let Some(position) = self.auto_increment else {
+            return Ok(());
+        };
+        let column = self.columns.get(position);
+        let is_integer = column.is_some_and(|column| column.column_type.range().is_some());
+        if is_integer && self.primary_key == [position] {
+            return Ok(());
+        }
+        Err(DefinitionError::AutoIncrement {
+            table: self.full_name(),
+            column: column.map_or_else(|| format!("number {position}"), |c| c.name.clone()),
+        })
     }
 
     fn check_key(&self, key: &str, columns: &[usize]) -> Result<(), DefinitionError> {
@@ -397,6 +437,9 @@ mod tests {
         assert!(message(wide.clone()).contains("a row may have"));
         let key = wide.index("c", &["c"]).unwrap();
         assert!(message(key).contains("an index may have 3072"));
+        let text = TableDefinition::new("s", "t").column("c", ColumnType::Char(3));
+        let text = text.primary_key(&["c"]).unwrap().auto_increment();
+        assert!(message(text).contains("cannot be AUTO_INCREMENT"));
         let mut path = base().primary_key(&["a"]).unwrap();
         path.name = "../t".into();
         assert!(message(path).contains("table name"));

@@ -15,8 +15,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
 use super::definition::TableDefinition;
-use super::dictionary_file::{self, DictionaryContent, DictionaryError, IndexEntry, TableEntry};
 use super::dictionary_file::TableState;
+use super::dictionary_file::{self, DictionaryContent, DictionaryError, IndexEntry, TableEntry};
 use super::layout::{SecondaryLayout, TableLayout};
 use crate::btree::{Index, IndexDefinition};
 use crate::page::{RecordFormat, SpaceId};
@@ -156,7 +156,12 @@ pub fn index_definitions(layout: &TableLayout, first_id: u64) -> Vec<IndexDefini
         unique_fields,
     };
     let clustered = layout.clustered();
-    let mut definitions = vec![definition(first_id, "PRIMARY", clustered, clustered.key_fields())];
+    let mut definitions = vec![definition(
+        first_id,
+        "PRIMARY",
+        clustered,
+        clustered.key_fields(),
+    )];
     let secondary = layout.definition().indexes.iter().zip(layout.secondary());
     for ((index, of_index), id) in secondary.zip(first_id + 1..) {
         let format = of_index.format();

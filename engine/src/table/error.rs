@@ -1,5 +1,6 @@
 //! Why a statement failed.
 
+use super::dictionary::Table;
 use super::row_error::RowError;
 use crate::btree::{BtreeError, Index};
 use crate::lock::LockError;
@@ -62,6 +63,15 @@ impl TableError {
         TableError::Damaged {
             index: index.name.clone(),
             what: what.into(),
+        }
+    }
+
+    /// The table has no secondary index of that position.
+    pub(crate) fn no_index(table: &Table, index: usize) -> TableError {
+        TableError::NoIndex {
+            table: table.name().into(),
+            indexes: table.secondary().len(),
+            index,
         }
     }
 

@@ -25,7 +25,7 @@ use super::secondary::{check_insert, insert_entry};
 use super::store::{RowSession, RowStore};
 use super::undo_write;
 use crate::btree::{
-    self, BtreeLatch, Position, TreeIntention, optimistic_insert, pessimistic_insert, search_leaf,
+    BtreeLatch, Position, TreeIntention, optimistic_insert, pessimistic_insert, search_leaf,
 };
 use crate::lock::{InsertCheck, LockOutcome, LockStrength, RecordLockKind, RecordLockMode};
 use crate::metrics::Counter;

@@ -230,13 +230,20 @@ impl SecondaryLayout {
             .collect()
     }
 
+    /// The entry of a row, by the row.
+    #[inline]
+    pub fn entry_of_row<'a>(&self, row: &Row<'a>) -> Fields<'a> {
+        self.columns
+            .iter()
+            .map(|&column| row.bytes(column))
+            .collect()
+    }
+
     /// The primary key that an entry names.
     #[inline]
-    pub fn primary_key<'a>(&self, entry: Record<'a>) -> Fields<'a> {
+    pub fn primary_key_of<'a>(&self, entry: &[KeyField<'a>]) -> Fields<'a> {
         let fields = self.primary_key_fields.iter();
-        fields
-            .map(|&field| entry.field(&self.format, field))
-            .collect()
+        fields.map(|&field| entry[field]).collect()
     }
 }
 

@@ -70,6 +70,10 @@ impl LockHooks for LocksFollow<'_> {
         self.locks.record_removed(page, heap_number, next);
     }
 
+    fn locks_dropped(&self, record: LockedRecord) {
+        self.locks.record_forgotten(record.page, record.heap_number);
+    }
+
     fn page_discarded(&self, page: PageId, heir: Option<LockedRecord>) {
         // Without an heir nothing can be locked there any more.
         if let Some(heir) = heir {

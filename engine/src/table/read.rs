@@ -16,11 +16,10 @@
 
 use super::dictionary::Table;
 use super::error::TableError;
-use super::fields::Fields;
 use super::layout::Row;
-use super::locking::{self, ReadLock};
-use super::store::{RowSession, RowStore, VersionPage};
-use super::versions::{self, Visible};
+use super::locking::{self, ReadLock, RowLock};
+use super::store::{RowSession, RowStore};
+use super::versions::{self, VersionPage, Visible};
 use crate::btree::{BtreeLatch, Index, Position, move_next, search_leaf};
 use crate::metrics::Counter;
 use crate::page::record_compare::KeyField;
@@ -81,18 +80,39 @@ pub fn point_select<R>(
 ) -> Result<Option<R>, TableError> {
     match effective_lock(&session.transaction, lock) {
         ReadLock::None => consistent_point(store, session, table, key, take),
-        lock => {
-            let latch = BtreeLatch::SearchLeaf;
-            let strength = lock.strength();
-            let found = locking::lock_row(store, session, table, key, strength, latch)?;
-            let Some((mtr, position)) = found else {
+        lock => locking_point(store, session, table, key, lock, take),
+    }
+}
+
+fn locking_point<R>(
+    store: &RowStore,
+    session: &mut RowSession,
+    table: &Table,
+    key: &[KeyField<'_>],
+    lock: ReadLock,
+    take: impl FnOnce(&Row<'_>) -> R,
+) -> Result<Option<R>, TableError> {
+    let (strength, latch) = (lock.strength(), BtreeLatch::SearchLeaf);
+    store.intend(session, table, strength)?;
+    loop {
+        let transaction = &mut session.transaction;
+        let mut mtr = store.pages.begin(&mut session.context);
+        match locking::lock_row(store, transaction, &mut mtr, table, key, strength, latch)? {
+            RowLock::Found(position) => {
+                note_read(&mtr);
+                let row = Row::clustered(table.layout(), position.record(&mtr));
+                let taken = take(&row);
+                mtr.commit();
+                return Ok(Some(taken));
+            }
+            RowLock::Missing => {
+                mtr.commit();
                 return Ok(None);
-            };
-            let record = position.record(&mtr);
-            note_read(&mtr);
-            let taken = take(&Row::clustered(table.layout(), record));
-            mtr.commit();
-            Ok(Some(taken))
+            }
+            RowLock::Wait => {
+                mtr.commit();
+                store.wait_for_lock(session)?;
+            }
         }
     }
 }
@@ -227,11 +247,7 @@ pub fn index_range_select(
         table.secondary().get(index),
         table.layout().secondary().get(index),
     ) else {
-        return Err(TableError::NoIndex {
-            table: table.name().into(),
-            indexes: table.secondary().len(),
-            index,
-        });
+        return Err(TableError::no_index(table, index));
     };
     if lock != ReadLock::None {
         let index = Some(index);

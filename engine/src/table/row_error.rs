@@ -64,7 +64,7 @@ fn describe(fault: ValueFault, column_type: ColumnType) -> String {
 }
 
 impl RowError {
-    pub(super) fn value(table: &TableDefinition, column: usize, fault: ValueFault) -> RowError {
+    pub(crate) fn value(table: &TableDefinition, column: usize, fault: ValueFault) -> RowError {
         let definition = &table.columns[column];
         RowError::Value {
             column: format!("{}.{}", table.full_name(), definition.name),
@@ -73,7 +73,7 @@ impl RowError {
         }
     }
 
-    pub(super) fn no_column(table: &TableDefinition, column: usize) -> RowError {
+    pub(crate) fn no_column(table: &TableDefinition, column: usize) -> RowError {
         RowError::NoColumn {
             table: table.full_name(),
             columns: table.columns.len(),

@@ -16,8 +16,8 @@ use super::error::TableError;
 use super::lock_hooks::LocksFollow;
 use super::store::{RowSession, RowStore};
 use crate::btree::{
-    self, BtreeLatch, Changer, Index, Position, TreeIntention, optimistic_insert,
-    pessimistic_insert, search_leaf,
+    self, BtreeLatch, Index, Position, TreeIntention, optimistic_insert, pessimistic_insert,
+    search_leaf,
 };
 use crate::lock::{InsertCheck, LockOutcome, RecordLockMode};
 use crate::page::SearchMode;

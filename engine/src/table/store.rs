@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::dictionary::{Dictionary, Table};
+use super::dictionary::Dictionary;
 use super::error::TableError;
 use super::fields::FieldBuffer;
 use super::update_vector::UpdateVector;
-use crate::lock::{LockOutcome, LockSystem, RecordLockMode};
-use crate::metrics::Shard;
-use crate::page::{PageBytes, PAGE_SIZE, RecordBuffer};
+use super::versions::VersionPage;
+use crate::lock::LockSystem;
+use crate::page::RecordBuffer;
 use crate::redo_log::{MiniTransactionContext, Pages};
 use crate::transaction::{Admission, Seat, Transaction, TransactionSystem};
 
@@ -43,7 +43,7 @@ pub struct RowSession {
 }
 
 /// Memory for one row operation.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Buffers {
     /// The record to insert.
     pub record: RecordBuffer,
@@ -57,12 +57,15 @@ pub(super) struct Buffers {
     pub version: VersionPage,
 }
 
-/// A page that holds one record, an older version of a row: records are read where they
-/// lie on a page, so a version gets a page of its own.
-pub(super) struct VersionPage(Box<PageBytes>);
-
-impl std::fmt::Debug for VersionPage {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("VersionPage")
+impl RowStore {
+    /// What a new session has; its counts go to this shard.
+    pub fn session(&self, shard: usize) -> RowSession {
+        RowSession {
+            transaction: self.transactions.session(shard),
+            context: MiniTransactionContext::new(shard),
+            undo_context: MiniTransactionContext::new(shard),
+            seat: Seat::default(),
+            buffers: Buffers::default(),
+        }
     }
 }

@@ -90,7 +90,9 @@ pub fn update(
         count(&mtr, Counter::RowsRead);
         cpu(Cost::RowFetch);
         let record = position.record(&mtr);
-        buffers.vector.compute(table.layout(), record, assignments)?;
+        buffers
+            .vector
+            .compute(table.layout(), record, assignments)?;
         if buffers.vector.is_empty() {
             mtr.commit();
             return Ok(updated);
@@ -164,7 +166,8 @@ impl Change<'_> {
             ..
         } = buffers;
         let row = position.record(&mtr);
-        let roll_pointer = undo_write::update(store, transaction, undo_context, table, row, vector)?;
+        let roll_pointer =
+            undo_write::update(store, transaction, undo_context, table, row, vector)?;
         let trx_id = transaction.id();
         let hooks = LocksFollow::new(&store.locks, false);
         let changer = hooks.changer(trx_id);
@@ -216,7 +219,10 @@ impl Change<'_> {
         let latch = BtreeLatch::ModifyTree(TreeIntention::Both);
         let position = search_leaf(&mut mtr, index, &key, SearchMode::LessOrEqual, latch)?;
         if !position.is_at_record() || position.matched < key.len() {
-            return Err(TableError::contradiction(index, "a row that is locked has gone"));
+            return Err(TableError::contradiction(
+                index,
+                "a row that is locked has gone",
+            ));
         }
         let result = pessimistic_update(&mut mtr, index, &position, image, changer);
         mtr.commit();
@@ -358,14 +364,20 @@ fn move_row(
 ) -> Result<(), TableError> {
     let mut row = FieldBuffer::new();
     {
-        let new = session.buffers.vector.apply(&session.buffers.old_row.as_fields());
+        let new = session
+            .buffers
+            .vector
+            .apply(&session.buffers.old_row.as_fields());
         for column in 0..table.definition().columns.len() {
             row.push(new[table.layout().place(column)]);
         }
     }
     if !delete_row(store, session, table, key)? {
         let index = table.clustered();
-        return Err(TableError::contradiction(index, "a row that is locked has gone"));
+        return Err(TableError::contradiction(
+            index,
+            "a row that is locked has gone",
+        ));
     }
     insert::insert_row(store, session, table, &row)
 }
