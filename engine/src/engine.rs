@@ -56,6 +56,7 @@ use crate::redo_log::Pages;
 use crate::runtime::files::{DirectoryLock, FileSystem};
 use crate::runtime::{LatchClass, Mutex};
 use crate::table::{Dictionary, RowStore, Table};
+use crate::transaction::PurgeTasks;
 
 /// A storage engine on a data directory.
 ///
@@ -70,7 +71,7 @@ pub struct Engine {
     doublewrite: Arc<Doublewrite>,
     cleaner: Arc<PageCleaner>,
     rows: Arc<RowStore>,
-    purge: Arc<Purge>,
+    purge: Mutex<Option<PurgeTasks>>,
     state: AtomicU8,
 }
 

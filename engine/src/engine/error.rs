@@ -10,7 +10,8 @@ use crate::redo_log::RedoLogError;
 use crate::runtime::files::FileError;
 use crate::table::{DictionaryError, LayoutError, TableError};
 use crate::tablespace::TablespaceError;
-use crate::transaction::UndoError;
+use crate::transaction::undo::UndoError;
+use crate::transaction::{RollbackError, TransactionError};
 
 /// Something that keeps an engine from starting, or a statement from being done.
 #[derive(Debug, thiserror::Error)]
@@ -36,9 +37,15 @@ pub enum EngineError {
     /// A tree cannot be made or opened.
     #[error(transparent)]
     Tree(#[from] BtreeError),
-    /// History cannot be made, read or undone.
+    /// History cannot be made.
     #[error(transparent)]
     Undo(#[from] UndoError),
+    /// A transaction cannot begin or end, or history cannot be read.
+    #[error(transparent)]
+    Transaction(#[from] TransactionError),
+    /// Changes cannot be taken back.
+    #[error(transparent)]
+    Rollback(#[from] RollbackError),
     /// The dictionary cannot be read or written.
     #[error(transparent)]
     Dictionary(#[from] DictionaryError),
@@ -48,6 +55,14 @@ pub enum EngineError {
     /// A statement failed.
     #[error(transparent)]
     Statement(#[from] TableError),
+    /// Pages cannot be written.
+    #[error("{pages} pages could not be written to their files: {}", why.as_deref().unwrap_or("the reason is not known"))]
+    PagesNotWritten {
+        /// How many.
+        pages: usize,
+        /// The last error of a write.
+        why: Option<String>,
+    },
     /// The settings name a flush policy that does not exist.
     #[error("{0}")]
     Setting(String),

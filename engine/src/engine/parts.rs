@@ -83,16 +83,19 @@ impl Parts {
 
     /// Writes all pages and makes a checkpoint behind all redo.
     pub fn checkpoint_all(&self) -> Result<(), EngineError> {
-        checkpoint_all(&self.pages)
+        checkpoint_all(&self.pages, &self.doublewrite)
     }
 }
 
 /// Writes all pages and makes a checkpoint behind all redo, while nobody changes anything.
-pub(super) fn checkpoint_all(pages: &Pages) -> Result<(), EngineError> {
+pub(super) fn checkpoint_all(pages: &Pages, doublewrite: &Doublewrite) -> Result<(), EngineError> {
     pages.log.flush_up_to(pages.log.current_lsn());
     let left = pages.pool.flush_all();
     if left > 0 {
-        return Err(EngineError::PagesNotWritten { pages: left });
+        return Err(EngineError::PagesNotWritten {
+            pages: left,
+            why: doublewrite.trouble().map(|trouble| trouble.to_string()),
+        });
     }
     pages.spaces.flush_for_checkpoint()?;
     pages.log.checkpoint_now()?;

@@ -23,7 +23,7 @@ use crate::table::{
     Assignment, FieldBuffer, IndexReading, ReadLock, Row, RowError, RowSession, Table, TableError,
     Updated, Value,
 };
-use crate::transaction::BeginOptions;
+use crate::transaction::{BeginOptions, TransactionSavepoint};
 
 /// A session; see the module's opening. Used by one task.
 ///
@@ -100,7 +100,8 @@ impl Session {
 
     fn begin_with(&mut self, options: BeginOptions) -> Result<(), EngineError> {
         self.engine.check_usable()?;
-        self.engine.rows.begin(&mut self.rows, options)?;
+        let transactions = &self.engine.rows.transactions;
+        transactions.begin(&mut self.rows.transaction, options)?;
         Ok(())
     }
 
@@ -113,9 +114,9 @@ impl Session {
         if !self.rows.transaction.is_active() {
             return Ok(());
         }
-        let end = self.engine.rows.commit(&mut self.rows)?;
-        self.engine.make_durable(end);
-        Ok(())
+        let transactions = &self.engine.rows.transactions;
+        let end = transactions.commit(&mut self.rows.transaction)?;
+        self.engine.make_durable(end)
     }
 
     /// Rolls the transaction back that is open, if one is.
@@ -124,7 +125,9 @@ impl Session {
     /// If undo cannot be read or applied.
     pub fn rollback(&mut self) -> Result<(), EngineError> {
         if self.rows.transaction.is_active() {
-            self.engine.rows.roll_back(&mut self.rows)?;
+            let store = &*self.engine.rows;
+            let transaction = &mut self.rows.transaction;
+            store.transactions.rollback(transaction, store)?;
         }
         Ok(())
     }
@@ -135,7 +138,8 @@ impl Session {
     /// As [`rollback`](Self::rollback).
     pub fn close(mut self) -> Result<(), EngineError> {
         self.rollback()?;
-        self.engine.rows.end_session(self.rows);
+        let transactions = &self.engine.rows.transactions;
+        transactions.end_session(self.rows.transaction);
         Ok(())
     }
 
@@ -160,7 +164,8 @@ impl Session {
             self.engine.pages.log.free_check();
         }
         self.engine.rows.admission.enter(&mut self.rows.seat);
-        let savepoint = self.rows.transaction.savepoint();
+        let transactions = &self.engine.rows.transactions;
+        let savepoint = transactions.savepoint(&self.rows.transaction);
         let result = body(self);
         let result = match result {
             Ok(value) => Ok(value),
@@ -170,7 +175,7 @@ impl Session {
             }
         };
         self.engine.rows.admission.leave(&mut self.rows.seat);
-        if self.rows.transaction.is_active() {
+        if self.is_in_transaction() {
             let transactions = &self.engine.rows.transactions;
             transactions.end_statement(&mut self.rows.transaction);
             if self.autocommit {
@@ -184,18 +189,24 @@ impl Session {
     }
 
     /// Takes back what a failed statement did, or all of the transaction.
-    fn take_back(&mut self, error: &TableError, savepoint: u64) -> Result<(), EngineError> {
+    fn take_back(
+        &mut self,
+        error: &TableError,
+        savepoint: TransactionSavepoint,
+    ) -> Result<(), EngineError> {
         let all = match error {
             TableError::Lock(LockError::Deadlock) => true,
             TableError::Lock(LockError::Timeout) => self.engine.settings.rollback_on_timeout,
             _ => false,
         };
-        let rows = &self.engine.rows;
         if all {
-            rows.roll_back(&mut self.rows)?;
-        } else {
-            rows.roll_back_to(&mut self.rows, savepoint)?;
+            return self.rollback();
         }
+        let store = &*self.engine.rows;
+        let transaction = &mut self.rows.transaction;
+        store
+            .transactions
+            .rollback_to(transaction, savepoint, store)?;
         Ok(())
     }
 

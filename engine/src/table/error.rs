@@ -5,7 +5,7 @@ use super::row_error::RowError;
 use crate::btree::{BtreeError, Index};
 use crate::lock::LockError;
 use crate::redo_log::PageAccessError;
-use crate::transaction::{ReadOnlyTransaction, UndoError};
+use crate::transaction::TransactionError;
 
 /// Something that kept a statement from doing what it was asked for. What it had changed
 /// before is taken back.
@@ -17,18 +17,15 @@ pub enum TableError {
     /// A page could not be had.
     #[error(transparent)]
     Page(#[from] PageAccessError),
-    /// History could not be written or read.
+    /// The transaction may only read, or history could not be written or read.
     #[error(transparent)]
-    Undo(#[from] UndoError),
+    Transaction(#[from] TransactionError),
     /// Values do not make a row.
     #[error(transparent)]
     Row(#[from] RowError),
     /// A row could not be locked.
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// The transaction may only read.
-    #[error(transparent)]
-    ReadOnly(#[from] ReadOnlyTransaction),
     /// There is a row of that key.
     #[error("duplicate entry '{entry}' for key '{table}.PRIMARY' (1062)")]
     DuplicateKey {
@@ -82,12 +79,12 @@ impl TableError {
             TableError::Lock(LockError::Timeout) => Some(1205),
             TableError::Lock(LockError::Deadlock) => Some(1213),
             TableError::DuplicateKey { .. } => Some(1062),
-            TableError::ReadOnly(_) => Some(1792),
+            TableError::Transaction(TransactionError::ReadOnly(_)) => Some(1792),
             TableError::NoIndex { .. } => Some(1176),
             TableError::Row(error) => Some(error.mysql_number()),
             TableError::Tree(_)
             | TableError::Page(_)
-            | TableError::Undo(_)
+            | TableError::Transaction(_)
             | TableError::Damaged { .. } => None,
         }
     }

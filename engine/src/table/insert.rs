@@ -45,7 +45,7 @@ pub fn insert(
     row: &FieldBuffer,
 ) -> Result<(), TableError> {
     cpu(Cost::RowBuild);
-    store.begin_change(session)?;
+    store.transactions.become_read_write(&mut session.transaction)?;
     store.intend(session, table, LockStrength::Exclusive)?;
     insert_row(store, session, table, row)?;
     let shard = store.pages.metrics.shard(session.context.shard());
@@ -134,7 +134,6 @@ fn insert_clustered(
         let RowSession {
             transaction,
             context,
-            undo_context,
             buffers,
             ..
         } = &mut *session;
@@ -162,7 +161,7 @@ fn insert_clustered(
         };
         let roll_pointer = match undo {
             Some(roll_pointer) => roll_pointer,
-            None => undo_write::insert(store, transaction, undo_context, table, &key)?,
+            None => undo_write::insert(store, transaction, table, &key)?,
         };
         undo = Some(roll_pointer);
         system = SystemFields::new(transaction.id(), roll_pointer);

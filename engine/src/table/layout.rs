@@ -20,6 +20,7 @@ use super::fields::Fields;
 use crate::page::record_compare::KeyField;
 use crate::page::roll_pointer::ROLL_POINTER_LENGTH;
 use crate::page::{Column, Record, RecordFormat, RecordFormatError, RollPointer, encoding};
+use crate::transaction::undo::RowVersion;
 
 /// A table's definition and the layout of its records.
 #[derive(Clone, Debug)]
@@ -267,25 +268,37 @@ impl SystemFields {
     }
 }
 
-/// A row that a statement has found: a version of a clustered record, or a secondary
-/// entry that has all the columns that are asked for.
+/// A row that a statement has found.
 #[derive(Clone, Copy)]
 pub struct Row<'a> {
     layout: &'a TableLayout,
-    record: Record<'a>,
-    /// The secondary index whose entry this is.
-    index: Option<&'a SecondaryLayout>,
+    source: Source<'a>,
+}
+
+/// Where a row's columns are.
+#[derive(Clone, Copy)]
+enum Source<'a> {
+    /// In its clustered record.
+    Record(Record<'a>),
+    /// In an older version of it.
+    Version(&'a RowVersion),
+    /// In its entry in a secondary index, which has all columns that are asked for.
+    Entry(&'a SecondaryLayout, Record<'a>),
 }
 
 impl<'a> Row<'a> {
     /// A row, by its clustered record.
     #[inline]
     pub fn clustered(layout: &'a TableLayout, record: Record<'a>) -> Row<'a> {
-        Row {
-            layout,
-            record,
-            index: None,
-        }
+        let source = Source::Record(record);
+        Row { layout, source }
+    }
+
+    /// An older version of a row.
+    #[inline]
+    pub fn version(layout: &'a TableLayout, version: &'a RowVersion) -> Row<'a> {
+        let source = Source::Version(version);
+        Row { layout, source }
     }
 
     /// A row, by its entry in a secondary index.
@@ -295,11 +308,8 @@ impl<'a> Row<'a> {
         index: &'a SecondaryLayout,
         record: Record<'a>,
     ) -> Row<'a> {
-        Row {
-            layout,
-            record,
-            index: Some(index),
-        }
+        let source = Source::Entry(index, record);
+        Row { layout, source }
     }
 
     /// The stored bytes of a column; `None` for NULL.
@@ -308,15 +318,16 @@ impl<'a> Row<'a> {
     /// If there is no such column, or if the row was read from an index without it.
     #[inline]
     pub fn bytes(&self, column: usize) -> Option<&'a [u8]> {
-        match self.index {
-            None => {
+        match self.source {
+            Source::Record(record) => {
                 let field = self.layout.place(column);
-                self.record.field(self.layout.clustered(), field)
+                record.field(self.layout.clustered(), field)
             }
-            Some(index) => {
+            Source::Version(version) => version.field(self.layout.place(column)),
+            Source::Entry(index, record) => {
                 let found = index.columns.iter().position(|&other| other == column);
                 let field = found.expect("the index that was read has the column");
-                self.record.field(index.format(), field)
+                record.field(index.format(), field)
             }
         }
     }

@@ -82,7 +82,13 @@ impl RowStore {
     ) -> Result<(), TableError> {
         let mode = match strength {
             LockStrength::Shared => TableLockMode::IntentionShared,
-            LockStrength::Exclusive => TableLockMode::IntentionExclusive,
+            LockStrength::Exclusive => {
+                // A transaction that only reads may lock rows.
+                if !session.transaction.options().read_only {
+                    self.transactions.become_read_write(&mut session.transaction)?;
+                }
+                TableLockMode::IntentionExclusive
+            }
         };
         loop {
             let locks = &mut session.transaction.locks;
@@ -106,7 +112,7 @@ pub(super) fn lock_clustered(
     let page = mtr.page_id(position.leaf);
     let record = position.record(mtr);
     let (heap, trx_id) = (record.heap_number(), record.trx_id(&index.format));
-    let active = &*store.transactions;
+    let active = store.transactions.system();
     store
         .locks
         .convert_implicit(&transaction.locks, page, heap, trx_id, active);
@@ -356,9 +362,9 @@ impl Scan<'_> {
         };
         // Who has changed the row last, and is active, may have made this entry or marked
         // it. That is not looked into: its clustered record is locked in any case.
-        if has_row && page.max_trx_id() >= self.store.transactions.smallest_active_id() {
+        if has_row && page.max_trx_id() >= self.store.transactions.system().smallest_active_id() {
             let trx_id = row.record(mtr).trx_id(&clustered.format);
-            let active = &*self.store.transactions;
+            let active = self.store.transactions.system();
             let locks = &transaction.locks;
             self.store
                 .locks

@@ -19,6 +19,7 @@
 //! | `undo_write` | what is noted before a change |
 //! | [`read`], `versions` | reading what a view sees |
 //! | `locking` | reading with locks |
+//! | `rollback`, `purge`, `remove` | taking changes back; removing what nobody sees |
 //! | `lock_hooks` | locks that follow their records |
 //!
 //! The order in which a statement takes things: table lock, page latches of one index,
@@ -35,7 +36,10 @@ pub mod insert;
 pub mod layout;
 mod lock_hooks;
 mod locking;
+mod purge;
 pub mod read;
+mod remove;
+mod rollback;
 mod row_error;
 mod secondary;
 mod store;

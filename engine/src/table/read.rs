@@ -19,12 +19,11 @@ use super::error::TableError;
 use super::layout::Row;
 use super::locking::{self, ReadLock, RowLock};
 use super::store::{RowSession, RowStore};
-use super::versions::{self, VersionPage, Visible};
 use crate::btree::{BtreeLatch, Index, Position, move_next, search_leaf};
 use crate::metrics::Counter;
 use crate::page::record_compare::KeyField;
-use crate::page::{Record, SearchMode};
-use crate::redo_log::{MiniTransaction, MiniTransactionContext};
+use crate::page::SearchMode;
+use crate::redo_log::MiniTransaction;
 use crate::runtime::{Cost, cpu};
 use crate::sysvar::TransactionIsolation;
 use crate::transaction::Transaction;
@@ -134,7 +133,6 @@ fn consistent_point<R>(
     let RowSession {
         transaction,
         context,
-        undo_context,
         buffers,
         ..
     } = session;
@@ -146,41 +144,13 @@ fn consistent_point<R>(
         mtr.commit();
         return Ok(None);
     }
-    let record = position.record(&mtr);
-    let version = &mut buffers.version;
-    let row = row_for_view(store, transaction, undo_context, table, record, version)?;
-    let taken = row.map(|row| {
+    let place = (&mut mtr, &position);
+    let taken = buffers.history.read(store, transaction, table, place, take)?;
+    if taken.is_some() {
         note_read(&mtr);
-        take(&row)
-    });
+    }
     mtr.commit();
     Ok(taken)
-}
-
-/// The version of a clustered record that a transaction reads; `None` if there is none
-/// for it, or the row is deleted in it.
-pub(super) fn row_for_view<'r>(
-    store: &RowStore,
-    transaction: &Transaction,
-    undo_context: &mut MiniTransactionContext,
-    table: &'r Table,
-    record: Record<'r>,
-    version: &'r mut VersionPage,
-) -> Result<Option<Row<'r>>, TableError> {
-    let layout = table.layout();
-    let visible = match transaction.isolation() {
-        TransactionIsolation::ReadUncommitted => Visible::Current,
-        _ => {
-            let view = transaction.view();
-            versions::visible(store, view, undo_context, table, record, version)?
-        }
-    };
-    let record = match visible {
-        Visible::Current => record,
-        Visible::Older(older) => older,
-        Visible::Nothing => return Ok(None),
-    };
-    Ok((!record.is_delete_marked()).then(|| Row::clustered(layout, record)))
 }
 
 /// Reads the rows of a range of primary keys, in their order. Returns how many there are.
@@ -204,7 +174,6 @@ pub fn range_select(
     let RowSession {
         transaction,
         context,
-        undo_context,
         buffers,
         ..
     } = session;
@@ -213,13 +182,11 @@ pub fn range_select(
     let mut position = first_of(&mut mtr, index, range)?;
     let mut rows = 0;
     while find_in_range(&mut mtr, index, &mut position, range)? {
-        let record = position.record(&mtr);
-        let version = &mut buffers.version;
-        let row = row_for_view(store, transaction, undo_context, table, record, version)?;
-        if let Some(row) = row {
+        let place = (&mut mtr, &position);
+        let history = &mut buffers.history;
+        if history.read(store, transaction, table, place, &mut each)?.is_some() {
             note_read(&mtr);
             rows += 1;
-            each(&row);
         }
         step(&mtr, &mut position);
     }
@@ -257,7 +224,6 @@ pub fn index_range_select(
     let RowSession {
         transaction,
         context,
-        undo_context,
         buffers,
         ..
     } = session;
@@ -291,13 +257,18 @@ pub fn index_range_select(
         let (mode, latch) = (SearchMode::LessOrEqual, BtreeLatch::SearchLeaf);
         let found = search_leaf(&mut mtr, table.clustered(), &key, mode, latch)?;
         if found.is_at_record() && found.matched == key.len() {
-            let record = found.record(&mtr);
-            let version = &mut buffers.version;
-            let row = row_for_view(store, transaction, undo_context, table, record, version)?;
-            if let Some(row) = row.filter(|row| *of_index.entry_of_row(row) == *entry) {
+            let place = (&mut mtr, &found);
+            let take = |row: &Row<'_>| {
+                let is_its = *of_index.entry_of_row(row) == *entry;
+                if is_its {
+                    each(row);
+                }
+                is_its
+            };
+            let history = &mut buffers.history;
+            if history.read(store, transaction, table, place, take)? == Some(true) {
                 note_read(&mtr);
                 rows += 1;
-                each(&row);
             }
         }
         mtr.release_since(savepoint);

@@ -6,11 +6,11 @@ use super::dictionary::Dictionary;
 use super::error::TableError;
 use super::fields::FieldBuffer;
 use super::update_vector::UpdateVector;
-use super::versions::VersionPage;
+use super::versions::History;
 use crate::lock::LockSystem;
 use crate::page::RecordBuffer;
 use crate::redo_log::{MiniTransactionContext, Pages};
-use crate::transaction::{Admission, Seat, Transaction, TransactionSystem};
+use crate::transaction::{Admission, Seat, Transaction, Transactions};
 
 /// The parts of an engine that row operations work with. Shared by all sessions.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub struct RowStore {
     /// Pages and their log.
     pub pages: Arc<Pages>,
     /// Transactions, read views, undo.
-    pub transactions: Arc<TransactionSystem>,
+    pub transactions: Arc<Transactions>,
     /// Row locks.
     pub locks: Arc<LockSystem>,
     /// `innodb_thread_concurrency`.
@@ -35,8 +35,6 @@ pub struct RowSession {
     pub transaction: Transaction,
     /// For mini-transactions on trees.
     pub context: MiniTransactionContext,
-    /// For mini-transactions on undo logs, while one on a tree is open.
-    pub undo_context: MiniTransactionContext,
     /// The seat under `innodb_thread_concurrency`.
     pub seat: Seat,
     pub(super) buffers: Buffers,
@@ -54,7 +52,7 @@ pub(super) struct Buffers {
     /// What an update changes.
     pub vector: UpdateVector,
     /// An older version of a row.
-    pub version: VersionPage,
+    pub history: History,
 }
 
 impl RowStore {
@@ -63,7 +61,6 @@ impl RowStore {
         RowSession {
             transaction: self.transactions.session(shard),
             context: MiniTransactionContext::new(shard),
-            undo_context: MiniTransactionContext::new(shard),
             seat: Seat::default(),
             buffers: Buffers::default(),
         }

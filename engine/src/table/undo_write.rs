@@ -18,7 +18,6 @@ use super::update_vector::UpdateVector;
 use crate::page::record_compare::KeyField;
 use crate::page::record_format::MAX_COLUMNS;
 use crate::page::{Record, RollPointer};
-use crate::redo_log::MiniTransactionContext;
 use crate::transaction::Transaction;
 use crate::transaction::undo::{InsertUndo, UndoRecordKind, UpdateUndo};
 
@@ -50,7 +49,6 @@ impl<'a> Numbered<'a> {
 pub(super) fn insert(
     store: &RowStore,
     transaction: &mut Transaction,
-    context: &mut MiniTransactionContext,
     table: &Table,
     key: &[KeyField<'_>],
 ) -> Result<RollPointer, TableError> {
@@ -58,16 +56,13 @@ pub(super) fn insert(
         table_id: table.id(),
         key,
     };
-    Ok(store
-        .transactions
-        .write_insert_undo(&store.pages, context, transaction, &undo)?)
+    Ok(store.transactions.write_insert(transaction, &undo)?)
 }
 
 /// The fields of a clustered record that vector says are about to change.
 pub(super) fn update(
     store: &RowStore,
     transaction: &mut Transaction,
-    context: &mut MiniTransactionContext,
     table: &Table,
     record: Record<'_>,
     vector: &UpdateVector,
@@ -104,7 +99,6 @@ pub(super) fn update(
 pub(super) fn delete_mark(
     store: &RowStore,
     transaction: &mut Transaction,
-    context: &mut MiniTransactionContext,
     table: &Table,
     record: Record<'_>,
 ) -> Result<RollPointer, TableError> {
@@ -142,7 +136,6 @@ fn push_index_columns<'a>(table: &Table, record: Record<'a>, ordering: &mut Numb
 fn write(
     store: &RowStore,
     transaction: &mut Transaction,
-    context: &mut MiniTransactionContext,
     table: &Table,
     record: Record<'_>,
     kind: UndoRecordKind,
@@ -160,7 +153,5 @@ fn write(
         changed: changed.as_slice(),
         ordering: ordering.as_slice(),
     };
-    Ok(store
-        .transactions
-        .write_update_undo(&store.pages, context, transaction, &undo)?)
+    Ok(store.transactions.write_update(transaction, &undo)?)
 }

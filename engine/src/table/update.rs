@@ -58,7 +58,7 @@ pub fn update(
     key: &[KeyField<'_>],
     assignments: &[Assignment<'_>],
 ) -> Result<Updated, TableError> {
-    store.begin_change(session)?;
+    store.transactions.become_read_write(&mut session.transaction)?;
     store.intend(session, table, LockStrength::Exclusive)?;
     let mut updated = Updated {
         found: false,
@@ -68,7 +68,6 @@ pub fn update(
         let RowSession {
             transaction,
             context,
-            undo_context,
             buffers,
             ..
         } = &mut *session;
@@ -110,7 +109,7 @@ pub fn update(
             table,
             unmark: false,
         };
-        if !change.on_leaf(mtr, transaction, undo_context, buffers, position)? {
+        if !change.on_leaf(mtr, transaction, buffers, position)? {
             change.in_tree(context, buffers, transaction.id())?;
         }
         break;
@@ -152,7 +151,6 @@ impl Change<'_> {
         &self,
         mut mtr: MiniTransaction<'_>,
         transaction: &mut Transaction,
-        undo_context: &mut MiniTransactionContext,
         buffers: &mut Buffers,
         position: Position,
     ) -> Result<bool, TableError> {
@@ -167,7 +165,7 @@ impl Change<'_> {
         } = buffers;
         let row = position.record(&mtr);
         let roll_pointer =
-            undo_write::update(store, transaction, undo_context, table, row, vector)?;
+            undo_write::update(store, transaction, table, row, vector)?;
         let trx_id = transaction.id();
         let hooks = LocksFollow::new(&store.locks, false);
         let changer = hooks.changer(trx_id);
@@ -288,7 +286,7 @@ pub fn delete(
     table: &Table,
     key: &[KeyField<'_>],
 ) -> Result<bool, TableError> {
-    store.begin_change(session)?;
+    store.transactions.become_read_write(&mut session.transaction)?;
     store.intend(session, table, LockStrength::Exclusive)?;
     let deleted = delete_row(store, session, table, key)?;
     if deleted {
@@ -310,7 +308,6 @@ fn delete_row(
         let RowSession {
             transaction,
             context,
-            undo_context,
             buffers,
             ..
         } = &mut *session;
@@ -330,7 +327,7 @@ fn delete_row(
         };
         buffers.copy_row(table, &position, &mtr);
         let row = position.record(&mtr);
-        let roll_pointer = undo_write::delete_mark(store, transaction, undo_context, table, row)?;
+        let roll_pointer = undo_write::delete_mark(store, transaction, table, row)?;
         let system = btree::SystemFields {
             trx_id: transaction.id(),
             roll_pointer,
@@ -395,7 +392,6 @@ pub(super) fn revive(
     let RowSession {
         transaction,
         context,
-        undo_context,
         buffers,
         ..
     } = session;
@@ -424,7 +420,7 @@ pub(super) fn revive(
         table,
         unmark: true,
     };
-    if !change.on_leaf(mtr, transaction, undo_context, buffers, position)? {
+    if !change.on_leaf(mtr, transaction, buffers, position)? {
         change.in_tree(context, buffers, transaction.id())?;
     }
     Ok(true)
