@@ -108,7 +108,6 @@ costs! {
     /// and destination outside the core's caches.
     PageCopy = "page_copy", Work 800;
 
-
     // Page allocation and B-trees.
     /// Taking a page for a segment, or giving one back: bitmap, lists, counts on three
     /// pages. Instructions.
@@ -148,6 +147,12 @@ costs! {
     TrxIdRemove = "trx_id_remove", Work 30;
     /// Whether a view sees an id: comparisons, or a binary search. Instructions.
     ReadViewSees = "read_view_sees", Work 8;
+    /// A critical section of a rollback segment: cached segments, counts. Instructions.
+    RollbackSegmentSection = "rollback_segment_section", Work 60;
+    /// Writing an undo record to its page: copy, links, header. Instructions.
+    UndoRecordWrite = "undo_record_write", Work 120;
+    /// Reading an undo record from its page: copy and decoding. Instructions and lines: 2.
+    UndoRecordRead = "undo_record_read", Work 100;
     /// Asking for admission, or leaving. Lines: 1 uncached.
     Admission = "admission", Stall 80;
 

@@ -23,6 +23,11 @@
 //! | `read_view`, [`read_view_algorithm`], `view_list` | what a reader sees, and what it costs to know |
 //! | `system` | begin, views, the end: the critical sections of each version |
 //! | `session` | a session's transaction |
+//! | [`undo`] | undo logs: where old values are |
+//! | `transactions` | all of it together: what the table layer calls |
+//! | `rollback` | undo records, applied backwards |
+//! | `purge`, `purge_fetch`, `purge_truncate` | undo records, followed up and thrown away |
+//! | `recovery` | transactions that a crash interrupted |
 //! | `admission` | `innodb_thread_concurrency` |
 //! | `settings` | what differs between versions |
 //!
@@ -32,11 +37,18 @@ mod active;
 mod admission;
 mod ids;
 mod numbers;
+mod purge;
+mod purge_fetch;
+mod purge_truncate;
 mod read_view;
 pub mod read_view_algorithm;
+mod recovery;
+mod rollback;
 mod session;
 mod settings;
 mod system;
+mod transactions;
+pub mod undo;
 mod view_list;
 
 #[cfg(test)]
@@ -45,8 +57,12 @@ mod tests;
 pub use active::{ActiveTransactions, TransactionState};
 pub use admission::{Admission, AdmissionSettings, Seat};
 pub use ids::{FIRST_TRX_ID, IdSource, TrxId, TrxNo};
+pub use purge::{PurgeApplier, PurgeStep, PurgeTasks};
 pub use read_view::{PurgeView, ReadView};
 pub use read_view_algorithm::ReadViewAlgorithm;
+pub use recovery::Recovered;
+pub use rollback::{ApplyError, RollbackError, UndoApplier};
 pub use session::{BeginOptions, Phase, ReadOnlyTransaction, Transaction};
 pub use settings::{ActivityCheck, TransactionRules, TransactionSettings};
 pub use system::TransactionSystem;
+pub use transactions::{TransactionError, TransactionSavepoint, Transactions};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::active::TransactionState;
 use super::ids::TrxId;
 use super::read_view::ReadView;
+use super::undo::TransactionUndo;
 use crate::lock::LockOwner;
 use crate::sysvar::TransactionIsolation;
 
@@ -72,6 +73,7 @@ pub struct Transaction {
     pub(super) options: BeginOptions,
     /// On the list of read-write transactions.
     pub(super) is_listed: bool,
+    pub(super) undo: TransactionUndo,
     /// Which shard of the metrics counts.
     pub(super) shard: usize,
 }
@@ -108,6 +110,11 @@ impl Transaction {
     #[inline]
     pub fn locks_gaps(&self) -> bool {
         self.isolation() >= TransactionIsolation::RepeatableRead
+    }
+
+    /// Undo records that it has written and not taken back.
+    pub fn undo_records(&self) -> u64 {
+        self.undo.next_undo_no
     }
 
     /// Its read view; open after [`open_view`](super::TransactionSystem::open_view).

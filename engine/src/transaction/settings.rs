@@ -84,6 +84,8 @@ pub struct TransactionSettings {
     pub rollback_segments: usize,
     /// `innodb_undo_tablespaces`; 0 for the system tablespace.
     pub undo_tablespaces: usize,
+    /// The first size of an undo tablespace, in pages.
+    pub undo_space_pages: u32,
     /// `innodb_purge_threads`; 0 for the master thread's purge.
     pub purge_threads: usize,
     /// `innodb_purge_batch_size`, in undo pages.
@@ -110,6 +112,7 @@ impl TransactionSettings {
             rollback_on_timeout: values.innodb_rollback_on_timeout(),
             rollback_segments: values.innodb_rollback_segments() as usize,
             undo_tablespaces,
+            undo_space_pages: super::undo::UNDO_SPACE_PAGES,
             purge_threads: values.innodb_purge_threads() as usize,
             purge_batch_size: values.innodb_purge_batch_size() as usize,
             purge_truncate_frequency: values
@@ -131,6 +134,7 @@ impl Default for TransactionSettings {
             rollback_on_timeout: false,
             rollback_segments: 128,
             undo_tablespaces: 2,
+            undo_space_pages: super::undo::UNDO_SPACE_PAGES,
             purge_threads: 1,
             purge_batch_size: 300,
             purge_truncate_frequency: 128,

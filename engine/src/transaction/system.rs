@@ -22,6 +22,7 @@ use super::read_view::{PurgeView, ReadView};
 use super::read_view_algorithm::{self, ReadViewAlgorithm};
 use super::session::{BeginOptions, Phase, ReadOnlyTransaction, Transaction};
 use super::settings::{ActivityCheck, TransactionSettings};
+use super::undo::TransactionUndo;
 use super::view_list::ViewList;
 use crate::lock::{ActiveOwners, LockSystem, OwnerId};
 use crate::metrics::{Counter, Level, Metrics};
@@ -96,10 +97,6 @@ impl TransactionSystem {
         &self.ids
     }
 
-    pub(super) fn metrics(&self) -> &Arc<Metrics> {
-        &self.metrics
-    }
-
     /// Takes `trx_sys->mutex` for a critical section.
     fn enter(&self) -> MutexGuard<'_, TrxSys> {
         let trx_sys = self.trx_sys.lock();
@@ -119,6 +116,7 @@ impl TransactionSystem {
             phase: Phase::NotStarted,
             options: BeginOptions::read_write(self.settings.isolation),
             is_listed: false,
+            undo: TransactionUndo::new(shard),
             shard,
         }
     }
@@ -134,8 +132,10 @@ impl TransactionSystem {
 
     // ---- begin ----------------------------------------------------------------
 
-    /// A transaction begins. From 5.7 that is nothing but a note of how.
-    pub fn begin(&self, transaction: &mut Transaction, options: BeginOptions) {
+    /// A transaction begins. From 5.7 that is nothing but a note of how. Returns what
+    /// [`become_read_write`](Self::become_read_write) does.
+    #[must_use = "once in 256 the counter of ids is to be written down"]
+    pub fn begin(&self, transaction: &mut Transaction, options: BeginOptions) -> Option<TrxId> {
         debug_assert_eq!(transaction.phase, Phase::NotStarted, "one at a time");
         transaction.phase = Phase::Active;
         transaction.options = options;
@@ -151,7 +151,9 @@ impl TransactionSystem {
             if !options.read_only {
                 self.list(&mut trx_sys, transaction, id);
             }
+            return IdSource::must_store(id).then_some(id);
         }
+        None
     }
 
     fn list(&self, trx_sys: &mut TrxSys, transaction: &mut Transaction, id: TrxId) {
@@ -170,7 +172,7 @@ impl TransactionSystem {
     /// and appears in views that are opened from now on. Nothing if it has one.
     ///
     /// Returns the id if the counter is to be written to the transaction system page, by
-    /// [`store_max_trx_id`](super::undo): once in 256.
+    /// [`store_max_trx_id`](super::undo::store_max_trx_id): once in 256.
     ///
     /// # Errors
     /// If the transaction was begun as read-only.

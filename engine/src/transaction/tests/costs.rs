@@ -35,7 +35,7 @@ fn acquisitions(flavor: Flavor, isolation: TransactionIsolation, writes: bool) -
         let system = system(flavor);
         let mut session = system.session(0);
         let before = acquired(LatchClass::TrxSys);
-        system.begin(&mut session, BeginOptions::read_write(isolation));
+        let _ = system.begin(&mut session, BeginOptions::read_write(isolation));
         for _ in 0..14 {
             system.open_view(&mut session);
             system.end_statement(&mut session);
@@ -72,7 +72,7 @@ fn selects_under_autocommit_need_no_mutex_while_nothing_changes() {
         let (mut reader, mut writer) = (system.session(0), system.session(1));
         let mut select = || {
             let before = acquired(LatchClass::TrxSys);
-            system.begin(&mut reader, BeginOptions::select(RepeatableRead));
+            let _ = system.begin(&mut reader, BeginOptions::select(RepeatableRead));
             system.open_view(&mut reader);
             system.end_statement(&mut reader);
             system.retire(&mut reader, None);
@@ -80,7 +80,7 @@ fn selects_under_autocommit_need_no_mutex_while_nothing_changes() {
         };
         assert_eq!(select(), 1, "the first view is made");
         assert_eq!(select(), 0, "and used again");
-        system.begin(&mut writer, BeginOptions::read_write(RepeatableRead));
+        let _ = system.begin(&mut writer, BeginOptions::read_write(RepeatableRead));
         system.become_read_write(&mut writer).unwrap();
         assert_eq!([select(), select()], [1, 1], "any writer defeats it");
         system.retire(&mut writer, None);
@@ -94,7 +94,7 @@ fn time_of_a_view(flavor: Flavor, writers: u64) -> u64 {
         let system = system(flavor);
         let mut sessions: Vec<_> = (0..writers).map(|n| system.session(n as usize)).collect();
         for session in &mut sessions {
-            system.begin(session, BeginOptions::read_write(RepeatableRead));
+            let _ = system.begin(session, BeginOptions::read_write(RepeatableRead));
             system.become_read_write(session).unwrap();
         }
         let mut reader = system.session(0);
@@ -102,7 +102,7 @@ fn time_of_a_view(flavor: Flavor, writers: u64) -> u64 {
             read_only: true,
             ..BeginOptions::read_write(RepeatableRead)
         };
-        system.begin(&mut reader, options);
+        let _ = system.begin(&mut reader, options);
         let start = now();
         system.open_view(&mut reader);
         now() - start
@@ -125,7 +125,7 @@ fn implicit_locks_are_looked_up_as_each_version_does() {
             let system = system(flavor);
             let (mut owner, mut asker) = (system.session(0), system.session(1));
             for session in [&mut owner, &mut asker] {
-                system.begin(session, BeginOptions::read_write(RepeatableRead));
+                let _ = system.begin(session, BeginOptions::read_write(RepeatableRead));
                 system.become_read_write(session).unwrap();
             }
             let id = if own { asker.id() } else { owner.id() };

@@ -72,11 +72,11 @@ fn run(settings: TransactionSettings, steps: &[Step]) -> Result<(), TestCaseErro
                     RepeatableRead
                 };
                 let options = BeginOptions::read_write(isolation);
-                system.begin(&mut readers[n].transaction, options);
+                let _ = system.begin(&mut readers[n].transaction, options);
             }
             Step::Select(n) if !readers[n].transaction.is_active() => {
                 let reader = &mut readers[n];
-                system.begin(
+                let _ = system.begin(
                     &mut reader.transaction,
                     BeginOptions::select(RepeatableRead),
                 );
@@ -190,17 +190,17 @@ fn a_page_of_a_secondary_index_is_seen_below_the_oldest_writer() {
         100,
     );
     let mut writer = system.session(0);
-    system.begin(&mut writer, BeginOptions::read_write(RepeatableRead));
+    let _ = system.begin(&mut writer, BeginOptions::read_write(RepeatableRead));
     assert_eq!(system.become_read_write(&mut writer), Ok(None));
     let mut reader = system.session(1);
-    system.begin(&mut reader, BeginOptions::read_write(RepeatableRead));
+    let _ = system.begin(&mut reader, BeginOptions::read_write(RepeatableRead));
     system.open_view(&mut reader);
     assert!(reader.view().sees_page(99));
     assert!(!reader.view().sees_page(100));
     assert_eq!(system.smallest_active_id(), 100);
     system.retire(&mut writer, None);
     assert_eq!(system.smallest_active_id(), 101);
-    system.begin(&mut writer, BeginOptions::select(RepeatableRead));
+    let _ = system.begin(&mut writer, BeginOptions::select(RepeatableRead));
     assert_eq!(
         system.become_read_write(&mut writer),
         Err(ReadOnlyTransaction)
