@@ -16,6 +16,7 @@
 //! * [`btree`] – indexes: search, insert, update, delete, split, merge, cursors.
 //! * [`lock`] – record, gap and table locks, waits, deadlocks.
 //! * [`transaction`] – ids, read views, undo, rollback, purge.
+//! * [`table`] – rows and columns, clustered and secondary indexes, the dictionary.
 
 pub mod btree;
 pub mod buffer_pool;
@@ -28,5 +29,6 @@ pub mod page_cleaner;
 pub mod redo_log;
 pub mod runtime;
 pub mod sysvar;
+pub mod table;
 pub mod tablespace;
 pub mod transaction;

@@ -45,7 +45,9 @@ pub fn insert(
     row: &FieldBuffer,
 ) -> Result<(), TableError> {
     cpu(Cost::RowBuild);
-    store.transactions.become_read_write(&mut session.transaction)?;
+    store
+        .transactions
+        .become_read_write(&mut session.transaction)?;
     store.intend(session, table, LockStrength::Exclusive)?;
     insert_row(store, session, table, row)?;
     let shard = store.pages.metrics.shard(session.context.shard());

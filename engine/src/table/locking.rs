@@ -85,7 +85,8 @@ impl RowStore {
             LockStrength::Exclusive => {
                 // A transaction that only reads may lock rows.
                 if !session.transaction.options().read_only {
-                    self.transactions.become_read_write(&mut session.transaction)?;
+                    self.transactions
+                        .become_read_write(&mut session.transaction)?;
                 }
                 TableLockMode::IntentionExclusive
             }

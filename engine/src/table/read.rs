@@ -21,8 +21,8 @@ use super::locking::{self, ReadLock, RowLock};
 use super::store::{RowSession, RowStore};
 use crate::btree::{BtreeLatch, Index, Position, move_next, search_leaf};
 use crate::metrics::Counter;
-use crate::page::record_compare::KeyField;
 use crate::page::SearchMode;
+use crate::page::record_compare::KeyField;
 use crate::redo_log::MiniTransaction;
 use crate::runtime::{Cost, cpu};
 use crate::sysvar::TransactionIsolation;
@@ -145,7 +145,9 @@ fn consistent_point<R>(
         return Ok(None);
     }
     let place = (&mut mtr, &position);
-    let taken = buffers.history.read(store, transaction, table, place, take)?;
+    let taken = buffers
+        .history
+        .read(store, transaction, table, place, take)?;
     if taken.is_some() {
         note_read(&mtr);
     }
@@ -184,7 +186,10 @@ pub fn range_select(
     while find_in_range(&mut mtr, index, &mut position, range)? {
         let place = (&mut mtr, &position);
         let history = &mut buffers.history;
-        if history.read(store, transaction, table, place, &mut each)?.is_some() {
+        if history
+            .read(store, transaction, table, place, &mut each)?
+            .is_some()
+        {
             note_read(&mtr);
             rows += 1;
         }

@@ -22,8 +22,8 @@ use super::lock_hooks::LocksFollow;
 use super::store::RowStore;
 use super::versions::History;
 use crate::btree::{
-    BtreeLatch, Index, Position, TreeIntention, optimistic_remove, pessimistic_remove,
-    search_leaf, set_delete_mark,
+    BtreeLatch, Index, Position, TreeIntention, optimistic_remove, pessimistic_remove, search_leaf,
+    set_delete_mark,
 };
 use crate::page::SearchMode;
 use crate::page::record_compare::KeyField;

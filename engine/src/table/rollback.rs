@@ -27,7 +27,8 @@ use crate::page::record_compare::KeyField;
 use crate::page::record_format::MAX_COLUMNS;
 use crate::page::{RecordBuffer, RollPointer};
 use crate::redo_log::MiniTransactionContext;
-use crate::transaction::undo::{Before, UndoRecord, UndoRecordKind};
+use crate::transaction::undo::record::Before;
+use crate::transaction::undo::{UndoRecord, UndoRecordKind};
 use crate::transaction::{ApplyError, Transaction, UndoApplier};
 
 impl UndoApplier for RowStore {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::dictionary::Dictionary;
-use super::error::TableError;
 use super::fields::FieldBuffer;
 use super::update_vector::UpdateVector;
 use super::versions::History;

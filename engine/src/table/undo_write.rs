@@ -83,16 +83,7 @@ pub(super) fn update(
             UndoRecordKind::UpdateExisting
         }
     };
-    write(
-        store,
-        transaction,
-        context,
-        table,
-        record,
-        kind,
-        &changed,
-        &ordering,
-    )
+    write(store, transaction, table, record, kind, &changed, &ordering)
 }
 
 /// A row is about to be delete-marked.
@@ -105,16 +96,7 @@ pub(super) fn delete_mark(
     let mut ordering = Numbered::new();
     push_index_columns(table, record, &mut ordering);
     let (kind, changed) = (UndoRecordKind::DeleteMark, Numbered::new());
-    write(
-        store,
-        transaction,
-        context,
-        table,
-        record,
-        kind,
-        &changed,
-        &ordering,
-    )
+    write(store, transaction, table, record, kind, &changed, &ordering)
 }
 
 /// The columns of all secondary indexes but those of the primary key, each once.

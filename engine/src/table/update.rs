@@ -58,7 +58,9 @@ pub fn update(
     key: &[KeyField<'_>],
     assignments: &[Assignment<'_>],
 ) -> Result<Updated, TableError> {
-    store.transactions.become_read_write(&mut session.transaction)?;
+    store
+        .transactions
+        .become_read_write(&mut session.transaction)?;
     store.intend(session, table, LockStrength::Exclusive)?;
     let mut updated = Updated {
         found: false,
@@ -164,8 +166,7 @@ impl Change<'_> {
             ..
         } = buffers;
         let row = position.record(&mtr);
-        let roll_pointer =
-            undo_write::update(store, transaction, table, row, vector)?;
+        let roll_pointer = undo_write::update(store, transaction, table, row, vector)?;
         let trx_id = transaction.id();
         let hooks = LocksFollow::new(&store.locks, false);
         let changer = hooks.changer(trx_id);
@@ -286,7 +287,9 @@ pub fn delete(
     table: &Table,
     key: &[KeyField<'_>],
 ) -> Result<bool, TableError> {
-    store.transactions.become_read_write(&mut session.transaction)?;
+    store
+        .transactions
+        .become_read_write(&mut session.transaction)?;
     store.intend(session, table, LockStrength::Exclusive)?;
     let deleted = delete_row(store, session, table, key)?;
     if deleted {

@@ -17,8 +17,8 @@ use crate::btree::Position;
 use crate::page::record_compare::KeyField;
 use crate::redo_log::MiniTransaction;
 use crate::sysvar::TransactionIsolation;
-use crate::transaction::{Transaction, TransactionError};
 use crate::transaction::undo::RowVersion;
+use crate::transaction::{Transaction, TransactionError};
 
 /// A place to build versions in: used again and again.
 #[derive(Debug, Default)]
@@ -50,7 +50,9 @@ impl History {
         self.version.copy_from(format, record);
         let savepoint = mtr.savepoint();
         let History { version, undo } = self;
-        let found = store.transactions.visible_version(mtr, view, version, undo)?;
+        let found = store
+            .transactions
+            .visible_version(mtr, view, version, undo)?;
         mtr.release_since(savepoint);
         let is_there = found && !self.version.is_deleted();
         Ok(is_there.then(|| take(&Row::version(layout, &self.version))))
