@@ -11,9 +11,11 @@
 //! * [`buffer_pool`] – pages in memory: page hash, LRU list, flush list, free list.
 //! * [`redo_log`] – mini-transactions, and the log that makes their changes durable.
 //! * [`page_allocation`] – space header, extents, segments: which page is free, and whose.
+//! * [`btree`] – indexes: search, insert, update, delete, split, merge, cursors.
 //! * [`lock`] – record, gap and table locks, waits, deadlocks.
 //! * [`transaction`] – ids, read views, undo, rollback, purge.
 
+pub mod btree;
 pub mod buffer_pool;
 pub mod lock;
 pub mod metrics;
