@@ -17,10 +17,12 @@
 //! * [`lock`] – record, gap and table locks, waits, deadlocks.
 //! * [`transaction`] – ids, read views, undo, rollback, purge.
 //! * [`table`] – rows and columns, clustered and secondary indexes, the dictionary.
+//! * [`engine`] – all of it put together: open, sessions, statements, shutdown.
 
 pub mod btree;
 pub mod buffer_pool;
 pub mod doublewrite;
+pub mod engine;
 pub mod lock;
 pub mod metrics;
 pub mod page;

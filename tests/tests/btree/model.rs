@@ -245,6 +245,13 @@ fn a_high_tree_of_entries_grows_and_shrinks() {
 }
 
 #[test]
+fn a_very_high_tree_grows_and_shrinks() {
+    for seed in 1..=3 {
+        grow_and_shrink(Kind::HugeEntries, seed, 400);
+    }
+}
+
+#[test]
 fn ascending_rows_fill_their_leaves() {
     virtually(1, || {
         let mut pair = Pair::new(Kind::Rows);

@@ -55,18 +55,22 @@ pub enum Kind {
     Rows,
     /// Rows with a key of up to 900 bytes, so that pages above the leaves hold few.
     LongKeys,
-    /// Entries of a secondary index with a key of up to 2500 bytes: a high tree.
+    /// Entries of a secondary index with a key of up to 2500 bytes.
     Entries,
+    /// Entries with keys of 2500 to 6000 bytes, two to six a page: a very high tree.
+    HugeEntries,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 3] = [Kind::Rows, Kind::LongKeys, Kind::Entries];
+    pub const ALL: [Kind; 4] = [Kind::Rows, Kind::LongKeys, Kind::Entries, Kind::HugeEntries];
 
-    fn key_length_max(self) -> u16 {
+    /// The longest key, and the longest of those that are short.
+    fn key_lengths(self) -> (u32, u32) {
         match self {
-            Kind::Rows => 4,
-            Kind::LongKeys => 900,
-            Kind::Entries => 2500,
+            Kind::Rows => (4, 4),
+            Kind::LongKeys => (900, 30),
+            Kind::Entries => (2500, 30),
+            Kind::HugeEntries => (6000, 2500),
         }
     }
 
@@ -79,28 +83,31 @@ impl Kind {
             Kind::Entries => {
                 RecordFormat::secondary(&[Column::variable(2500), Column::fixed(4).nullable()])
             }
+            Kind::HugeEntries => {
+                RecordFormat::secondary(&[Column::variable(6000), Column::fixed(4).nullable()])
+            }
         };
         format.unwrap()
     }
 
     pub fn has_value(self) -> bool {
-        self != Kind::Entries
+        !matches!(self, Kind::Entries | Kind::HugeEntries)
     }
 
     /// The key of a number: its four bytes and a tail whose length the number decides.
     pub fn key(self, number: u32) -> Vec<Vec<u8>> {
         let mut key = number.to_be_bytes().to_vec();
-        let tail = u32::from(self.key_length_max()) - 3;
+        let (longest, short) = self.key_lengths();
         let mixed = number.wrapping_mul(2_654_435_761) >> 7;
         // Half of the keys are long, the others short.
         let length = match mixed % 2 {
-            0 => mixed / 2 % tail,
-            _ => mixed / 2 % tail.min(30),
+            0 => short + mixed / 2 % (longest - short + 1),
+            _ => short - mixed / 2 % short.min(30),
         };
-        key.resize(4 + length as usize, 0x5A);
-        match self {
-            Kind::Entries => vec![key, number.to_be_bytes().to_vec()],
-            _ => vec![key],
+        key.resize(length.max(4) as usize, 0x5A);
+        match self.has_value() {
+            true => vec![key],
+            false => vec![key, number.to_be_bytes().to_vec()],
         }
     }
 
