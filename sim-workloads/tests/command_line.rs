@@ -107,7 +107,7 @@ fn a_wrong_call_is_exit_code_2_and_says_what_is_accepted() {
         (vec!["kernel", "array", "--settle", "never"], "always"),
         (
             vec!["kernel", "array", "--machine", "cray"],
-            "array-16-spindles, laptop-nvme",
+            "array-16-spindles, host, laptop-nvme",
         ),
         (
             vec![
@@ -143,4 +143,25 @@ fn help_is_no_error() {
     ] {
         assert!(help.contains(word), "{help}");
     }
+}
+
+#[test]
+fn a_variable_is_explained_and_a_wrong_name_is_exit_code_2() {
+    let output = innosim(&["explain", "innodb-io-capacity"]);
+    assert_eq!(output.status.code(), Some(0));
+    let told = text(&output.stdout);
+    assert!(told.starts_with("innodb_io_capacity\n"), "{told}");
+    assert!(told.contains("| mysql-8.4 "), "{told}");
+
+    let output = innosim(&["explain"]);
+    assert!(text(&output.stdout).contains("| innodb_redo_log_capacity "));
+
+    let output = innosim(&["explain", "innodb-io-capactiy"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(
+        text(&output.stderr),
+        "innosim: explain innodb-io-capactiy: no such variable (did you mean \
+         innodb_io_capacity?)\n"
+    );
+    assert!(output.stdout.is_empty());
 }

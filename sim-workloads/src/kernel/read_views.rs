@@ -299,7 +299,7 @@ pub fn run_cell(
         ..SimulationOptions::new(cpu.clone(), seed)
     };
     let mut simulation = Simulation::new(&options)?;
-    let cell = cell.clone();
+    let cell = *cell;
     let committed = simulation.run(move || {
         let server = Arc::new(Server {
             trx_sys: Mutex::new(
