@@ -42,6 +42,8 @@ impl UndoApplier for RowStore {
         let Some(table) = self.dictionary.table_by_id(record.table_id) else {
             return Ok(());
         };
+        // Room in the redo files, while nothing is latched.
+        self.pages.log.free_check()?;
         let undo = RowUndo {
             store: self,
             table: &table,

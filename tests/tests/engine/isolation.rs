@@ -272,7 +272,7 @@ fn locked_ranges_keep_phantoms_out_but_not_under_read_committed() {
                 let read = |_: &innosim_engine::table::Row<'_>| ();
                 let start = now();
                 session
-                    .point_select(table, &[3.into()], ReadLock::Shared, read)
+                    .point_select(table, &[2.into()], ReadLock::Shared, read)
                     .unwrap();
                 now() - start
             });

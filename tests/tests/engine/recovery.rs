@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::*};
 
 use innosim_engine::engine::EngineOptions;
 use innosim_engine::runtime::files::Crash;
-use innosim_engine::runtime::time::{MILLISECOND, NEVER, Time};
+use innosim_engine::runtime::time::{MILLISECOND, NEVER, SECOND, Time};
 use innosim_engine::runtime::virtual_clock::{Outcome, Simulation};
 use innosim_engine::runtime::{WaitKind, sleep, spawn};
 use innosim_engine::sysvar::Settings;
@@ -130,7 +130,7 @@ fn transfers_survive_repeated_power_cuts() {
 #[test]
 fn what_was_not_committed_is_rolled_back_at_the_next_start() {
     let mut simulation = simulation(1);
-    cut(&mut simulation, NEVER / 4, || {
+    cut(&mut simulation, 100 * SECOND, || {
         let engine = create(Path::new(DATA), &settings(&[]), WITH_TASKS);
         let table = sysbench(&engine, 1000);
         let mut session = engine.session(0);
