@@ -102,6 +102,10 @@ costs! {
     LogCopy = "log_copy", Work 40;
     /// Leaving a link in a link buffer and moving its tail. Lines: 2, one of another core.
     LogLink = "log_link", Stall 50;
+    /// Completing a block of redo: header and checksum. Published: CRC-32C at 10 GB/s.
+    LogBlock = "log_block", Work 60;
+    /// Reading a record in recovery and applying it to its page. Instructions.
+    RedoApply = "redo_apply", Work 150;
 
     // Page allocation and B-trees.
     /// Taking a page for a segment, or giving one back: bitmap, lists, counts on three
