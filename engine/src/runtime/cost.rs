@@ -127,6 +127,7 @@ costs! {
     /// What a split or a merge costs besides its records: choosing the border, headers,
     /// siblings. Instructions.
     PageSplit = "page_split", Work 1500;
+
     // Transactions.
     /// A critical section of the transaction system, besides its cache lines and what it
     /// walks or copies. Instructions; the figure of the read-view experiment.
