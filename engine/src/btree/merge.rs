@@ -62,6 +62,7 @@ impl TreeChange<'_> {
             let left = self.held(mtr, left)?;
             if self.make_room(mtr, page, left) {
                 self.merge_left(mtr, level, page, left)?;
+                count(mtr, Counter::PageMergesSuccessful);
                 self.delete_pointer(mtr, level + 1, parent, pointer)?;
                 return Ok(true);
             }
@@ -71,6 +72,7 @@ impl TreeChange<'_> {
             let right_page = self.held(mtr, right)?;
             if self.make_room(mtr, page, right_page) {
                 self.merge_right(mtr, level, page, right_page)?;
+                count(mtr, Counter::PageMergesSuccessful);
                 mtr.writer(parent)
                     .set_child(&self.index.format, pointer, right);
                 self.delete_pointer(mtr, level + 1, parent, next_pointer)?;

@@ -29,6 +29,7 @@ use crate::page::record::Record;
 use crate::page::record_format::RecordFormat;
 use crate::page::roll_pointer::RollPointer;
 use crate::redo_log::{MiniTransaction, MiniTransactionContext, Pages};
+use crate::tablespace::Tablespaces;
 
 /// What can go wrong in a transaction, besides locks.
 #[derive(Debug, thiserror::Error)]
@@ -84,15 +85,14 @@ impl Transactions {
     /// # Errors
     /// If a file is not there.
     pub fn open_undo_tablespaces(
-        pages: &Pages,
+        spaces: &Tablespaces,
         directory: &Path,
         settings: &TransactionSettings,
     ) -> Result<(), TransactionError> {
         for number in 1..=settings.undo_tablespaces {
             let name = format!("innodb_undo_{number:03}");
             let path = directory.join(undo_file_name(number));
-            pages
-                .spaces
+            spaces
                 .open_unchecked(undo_space_id(number), &name, &path)
                 .map_err(UndoError::from)?;
         }

@@ -7,6 +7,7 @@ use innosim_engine::btree::{
     BtreeLatch, Changer, Index, IndexDefinition, TreeAccess, TreeReport, check_tree, move_next,
     seek,
 };
+use innosim_engine::metrics::Counter;
 use innosim_engine::page::index_header::INFIMUM;
 use innosim_engine::page::record_compare::KeyField;
 use innosim_engine::page::{Column, RecordBuffer, RecordFormat, RollPointer, SpaceId};
@@ -258,6 +259,12 @@ impl User {
         self.with(number, &[], changer, |mut tree, key, _| {
             tree.remove(key).unwrap()
         })
+    }
+
+    /// How often something was counted.
+    pub fn counter(&self, counter: Counter) -> u64 {
+        let metrics = &self.world.sandbox.pages.metrics;
+        metrics.snapshot(&|_| 0).counter(counter)
     }
 
     /// Up to `limit` records from a number on: number and value.

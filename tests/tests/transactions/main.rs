@@ -5,6 +5,7 @@ mod concurrent;
 mod crash;
 mod model;
 mod pages;
+mod power;
 mod store;
 
 use std::path::Path;
