@@ -186,3 +186,20 @@ fn files_have_the_sizes_of_a_default_server() {
         world.shut_down();
     });
 }
+
+#[test]
+fn files_can_lie_in_a_directory_of_their_own() {
+    virtually(|| {
+        let mut settings = settings();
+        settings.doublewrite.directory = Some("dblwr".into());
+        let world = World::create(Path::new(DIRECTORY), &settings);
+        let names = |directory: &str| -> Vec<String> {
+            let entries = world.tablespaces.files().list(directory).unwrap();
+            entries.into_iter().map(|entry| entry.name).collect()
+        };
+        assert_eq!(names(DIRECTORY), ["dblwr", "t1.ibd"]);
+        let own = names("/test/dblwr");
+        assert_eq!(own, ["#ib_16384_0.dblwr", "#ib_16384_1.dblwr"]);
+        world.shut_down();
+    });
+}
