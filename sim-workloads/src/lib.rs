@@ -8,6 +8,8 @@
 //!   fix the machine profiles.
 //! * [`workload`] – sysbench's OLTP scripts as pure statement generators, and the
 //!   tables they run on. Nothing here knows the engine.
+//! * [`run`] – one run: options, plan, machine, clients, results.
+//! * [`sweep`] – many runs: combinations, processes, summaries.
 //! * [`report`] – what is counted while statements run, sysbench's texts and the
 //!   JSON documents made from it.
 //! * [`stats`] – means, confidence intervals and fits for comparing runs.
@@ -18,5 +20,7 @@ pub mod kernel;
 pub mod machine;
 pub mod progress;
 pub mod report;
+pub mod run;
 pub mod stats;
+pub mod sweep;
 pub mod workload;

@@ -5,6 +5,7 @@
 //!     description, memory_gib
 //!     [cpu]            sockets, cores, SMT, frequency, what a wake-up costs …
 //!     [server]         CPU of a statement outside the engine
+//!     [costs]          CPU of the engine's own work, where it differs from the default
 //!     [disks.NAME]     model = "solid_state" | "rotating_array", its times
 //!     [placement]      default = "NAME", redo = "NAME" …
 //! ```
@@ -14,22 +15,30 @@
 //! [`MachineProfile::disks`] and one of [`MachineProfile::placement`]), never by a branch
 //! in the code that runs on it.
 
+mod host;
+mod server;
+mod simulation;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Deserialize;
 
-use innosim_engine::runtime::device::Device;
-use innosim_engine::runtime::profile::{CpuProfile, SpinSettings};
-use innosim_engine::runtime::virtual_clock::SimulationOptions;
+pub(crate) use host::figure;
+pub use host::{HOST, memory};
+pub use server::{ServerProfile, StatementWeights};
+
+use innosim_engine::runtime::CostTable;
+use innosim_engine::runtime::profile::CpuProfile;
 use innosim_engine::runtime::virtual_clock::disk::{DiskProfile, ProfileProblem};
 
 /// The profiles that come with the program: name and text.
-const BUILT_IN: [(&str, &str); 5] = [
+const BUILT_IN: [(&str, &str); 6] = [
     (
         "array-16-spindles",
         include_str!("../profiles/array-16-spindles.toml"),
     ),
+    (HOST, include_str!("../profiles/host.toml")),
     ("laptop-nvme", include_str!("../profiles/laptop-nvme.toml")),
     ("nvme-24core", include_str!("../profiles/nvme-24core.toml")),
     ("nvme-48core", include_str!("../profiles/nvme-48core.toml")),
@@ -80,17 +89,6 @@ impl FileKind {
     }
 }
 
-/// CPU that a statement costs outside the engine: network, parser, optimizer, and the
-/// client where it runs on the same machine.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ServerProfile {
-    /// Mean of a statement, µs at full speed, 0 to 100,000.
-    pub statement_us: f64,
-    /// Its spread: standard deviation over mean of a lognormal distribution, 0 to 5.
-    pub statement_cv: f64,
-}
-
 /// A machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MachineProfile {
@@ -108,6 +106,8 @@ pub struct MachineProfile {
     pub placement: BTreeMap<FileKind, String>,
     /// What a statement costs outside the engine.
     pub server: ServerProfile,
+    /// What the engine's own work costs.
+    pub costs: CostTable,
 }
 
 /// A machine that cannot be used.
@@ -166,6 +166,9 @@ struct Written {
     cpu: CpuProfile,
     server: ServerProfile,
     disks: BTreeMap<String, toml::Table>,
+    /// Nanoseconds by the name of the cost.
+    #[serde(default)]
+    costs: BTreeMap<String, f64>,
     #[serde(default)]
     placement: BTreeMap<String, String>,
 }
@@ -177,7 +180,11 @@ impl MachineProfile {
     /// See [`MachineProfileError`]; each names file, key, value and what is accepted.
     pub fn load(name_or_path: &str) -> Result<Self, MachineProfileError> {
         if let Some(&(name, text)) = BUILT_IN.iter().find(|&&(name, _)| name == name_or_path) {
-            return Self::parse(name, text);
+            let mut machine = Self::parse(name, text)?;
+            if name == HOST {
+                machine.describe_this_host();
+            }
+            return Ok(machine);
         }
         let file = name_or_path.to_string();
         if !Path::new(name_or_path).exists() {
@@ -209,6 +216,12 @@ impl MachineProfile {
         }
         let mut problems = Vec::new();
         let placement = place(&disks, &written.placement, &mut problems);
+        let mut costs = CostTable::default();
+        for (name, nanoseconds) in &written.costs {
+            if let Err(error) = costs.set(name, *nanoseconds) {
+                problems.push(problem(&error.key, error.value, error.accepted));
+            }
+        }
         let machine = MachineProfile {
             name: name.into(),
             description: written.description,
@@ -217,6 +230,7 @@ impl MachineProfile {
             disks,
             placement,
             server: written.server,
+            costs,
         };
         machine.check(&mut problems);
         if problems.is_empty() {
@@ -230,11 +244,8 @@ impl MachineProfile {
     }
 
     fn check(&self, problems: &mut Vec<ProfileProblem>) {
-        let numbers = [
-            ("memory_gib", self.memory_gib, 0.25, 65_536.0),
-            ("server.statement_us", self.server.statement_us, 0.0, 1e5),
-            ("server.statement_cv", self.server.statement_cv, 0.0, 5.0),
-        ];
+        let memory = ("memory_gib", self.memory_gib, 0.25, 65_536.0);
+        let numbers = std::iter::once(memory).chain(self.server.numbers());
         for (key, value, low, high) in numbers {
             if !(low..=high).contains(&value) {
                 problems.push(problem(key, value, format!("{low} to {high}")));
@@ -251,38 +262,6 @@ impl MachineProfile {
                 }));
             }
         }
-    }
-
-    /// What a simulation of this machine is made of: its disks in the order of their names,
-    /// everything else at its default.
-    pub fn simulation_options(&self, seed: u64, spin: SpinSettings) -> SimulationOptions {
-        let disks = self.disks.iter();
-        SimulationOptions {
-            disks: disks
-                .map(|(name, disk)| (name.clone(), disk.clone()))
-                .collect(),
-            spin,
-            ..SimulationOptions::new(self.cpu.clone(), seed)
-        }
-    }
-
-    /// The device in such a simulation on which files of a kind lie.
-    ///
-    /// # Panics
-    /// If the placement names a disk that the machine does not have; a profile that was
-    /// read never does.
-    pub fn device(&self, kind: FileKind) -> Device {
-        let name = &self.placement[&kind];
-        let place = self.disks.keys().position(|disk| disk == name);
-        Device(place.expect("the placement names a disk of the machine") as u16)
-    }
-
-    /// The same machine with one more disk, on which files of one kind lie.
-    pub fn with_disk_for(&self, kind: FileKind, name: &str, disk: DiskProfile) -> Self {
-        let mut machine = self.clone();
-        machine.disks.insert(name.into(), disk);
-        machine.placement.insert(kind, name.into());
-        machine
     }
 }
 

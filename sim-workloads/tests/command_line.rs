@@ -70,11 +70,12 @@ fn json_goes_to_a_file_beside_the_text() {
 
 #[test]
 fn a_bar_that_does_not_hold_is_exit_code_1_with_all_results() {
-    // Half of the spindles cannot make the published rates.
+    // Half of the spindles, each twice as large, cannot make the published rates.
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("half.toml");
     let profile = include_str!("../profiles/array-16-spindles.toml");
-    std::fs::write(&path, profile.replace("spindles = 16 ", "spindles = 8 ")).unwrap();
+    let half = profile.replace("spindles = 16 ", "spindles = 8 ");
+    std::fs::write(&path, half.replace("_gb = 73.4 ", "_gb = 146.8 ")).unwrap();
     let output = innosim(&[
         "kernel",
         "array",
@@ -87,6 +88,18 @@ fn a_bar_that_does_not_hold_is_exit_code_1_with_all_results() {
 }
 
 #[test]
+fn an_array_too_small_for_the_files_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("small.toml");
+    let profile = include_str!("../profiles/array-16-spindles.toml");
+    std::fs::write(&path, profile.replace("spindles = 16 ", "spindles = 8 ")).unwrap();
+    let machine = path.to_str().unwrap();
+    let output = innosim(&["kernel", "array", "--machine", machine]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("disks.array holds 293599937024 bytes"));
+}
+
+#[test]
 fn a_wrong_call_is_exit_code_2_and_says_what_is_accepted() {
     for (arguments, expected) in [
         (vec!["kernel", "aray"], "doublewrite-queue"),
@@ -94,7 +107,7 @@ fn a_wrong_call_is_exit_code_2_and_says_what_is_accepted() {
         (vec!["kernel", "array", "--settle", "never"], "always"),
         (
             vec!["kernel", "array", "--machine", "cray"],
-            "array-16-spindles, laptop-nvme",
+            "array-16-spindles, host, laptop-nvme",
         ),
         (
             vec![
@@ -130,4 +143,25 @@ fn help_is_no_error() {
     ] {
         assert!(help.contains(word), "{help}");
     }
+}
+
+#[test]
+fn a_variable_is_explained_and_a_wrong_name_is_exit_code_2() {
+    let output = innosim(&["explain", "innodb-io-capacity"]);
+    assert_eq!(output.status.code(), Some(0));
+    let told = text(&output.stdout);
+    assert!(told.starts_with("innodb_io_capacity\n"), "{told}");
+    assert!(told.contains("| mysql-8.4 "), "{told}");
+
+    let output = innosim(&["explain"]);
+    assert!(text(&output.stdout).contains("| innodb_redo_log_capacity "));
+
+    let output = innosim(&["explain", "innodb-io-capactiy"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(
+        text(&output.stderr),
+        "innosim: explain innodb-io-capactiy: no such variable (did you mean \
+         innodb_io_capacity?)\n"
+    );
+    assert!(output.stdout.is_empty());
 }

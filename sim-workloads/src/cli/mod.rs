@@ -11,6 +11,7 @@
 //! A subcommand is a struct of clap's arguments with a method `run` that returns an
 //! [`Outcome`] or a [`Failure`]; what it does lives elsewhere in this crate.
 
+mod explain;
 mod kernel;
 mod output;
 
@@ -29,6 +30,7 @@ struct Innosim {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Explain(explain::Arguments),
     Kernel(kernel::Arguments),
 }
 
@@ -62,19 +64,27 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let result = match innosim.subcommand {
+        Command::Explain(arguments) => arguments.run(),
         Command::Kernel(arguments) => arguments.run(),
     };
     match result {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::CheckFailed) => ExitCode::from(1),
         Err(Failure::Work(error)) => {
-            eprintln!("innosim: {error:#}");
+            complain(&error);
             ExitCode::from(1)
         }
         Err(Failure::Call(error)) => {
-            eprintln!("innosim: {error:#}");
+            complain(&error);
             ExitCode::from(2)
         }
+    }
+}
+
+/// An error may be many problems, one a line.
+fn complain(error: &anyhow::Error) {
+    for line in format!("{error:#}").lines() {
+        eprintln!("innosim: {line}");
     }
 }
 

@@ -7,6 +7,17 @@ use std::path::Path;
 use anyhow::Context;
 use serde::Serialize;
 
+/// Prints text. Whoever reads it may stop early, as `head` does.
+///
+/// # Errors
+/// If standard output cannot be written for another reason.
+pub(super) fn print(text: &str) -> anyhow::Result<()> {
+    match std::io::stdout().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.context("standard output"),
+    }
+}
+
 /// Writes results as text, and as JSON where `--json` says.
 ///
 /// # Errors

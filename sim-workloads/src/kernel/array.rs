@@ -26,6 +26,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use innosim_engine::runtime::device::Device;
 use innosim_engine::runtime::profile::SpinSettings;
 use innosim_engine::runtime::time::{MILLISECOND, to_seconds};
+use innosim_engine::runtime::virtual_clock::disk::DiskProfile;
 use innosim_engine::runtime::virtual_clock::{Settle, Simulation, SimulationOptions};
 use innosim_engine::runtime::{WaitKind, now, settle, sleep, spawn, stream};
 
@@ -64,6 +65,24 @@ pub struct CellResult {
     pub seek_ms: f64,
     /// Of those, waiting for the sector to come round.
     pub rotation_ms: f64,
+}
+
+/// Whether the array holds the widest span that is read.
+///
+/// # Errors
+/// If not, naming the disk, what it holds and what is accepted.
+pub fn check_capacity(machine: &MachineProfile) -> anyhow::Result<()> {
+    let name = &machine.placement[&FileKind::Tables];
+    if let Some(DiskProfile::RotatingArray(disk)) = machine.disks.get(name)
+        && disk.capacity_bytes() < WIDE
+    {
+        anyhow::bail!(
+            "machine {}: disks.{name} holds {} bytes: this kernel accepts {WIDE} and more",
+            machine.name,
+            disk.capacity_bytes()
+        );
+    }
+    Ok(())
 }
 
 /// Runs one cell.

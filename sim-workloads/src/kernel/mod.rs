@@ -68,10 +68,13 @@ impl Kernel {
     /// # Errors
     /// If not, naming the key and what is accepted.
     pub fn check_machine(self, machine: &MachineProfile) -> anyhow::Result<()> {
-        if self == Kernel::DoublewriteQueue {
-            doublewrite_queue::controls::solid_state(&mut machine.clone())?;
+        match self {
+            Kernel::ReadViews => Ok(()),
+            Kernel::DoublewriteQueue => {
+                doublewrite_queue::controls::solid_state(&mut machine.clone()).map(|_| ())
+            }
+            Kernel::Array => array::check_capacity(machine),
         }
-        Ok(())
     }
 
     /// Runs the experiment.

@@ -33,6 +33,8 @@ use innosim_engine::runtime::{
     self, LatchClass, Mutex, WaitKind, charge, now, settle, sleep, spawn, stall,
 };
 
+use super::Length;
+
 /// How a view is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version {
@@ -52,7 +54,7 @@ pub enum Isolation {
 }
 
 /// One cell of the experiment.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub struct Cell {
     /// The algorithm.
     pub version: Version,
@@ -270,24 +272,6 @@ impl Server {
     }
 }
 
-/// How long a cell runs.
-#[derive(Debug, Clone, Copy)]
-pub struct Length {
-    /// Not measured.
-    pub warm_up: Time,
-    /// Measured.
-    pub measure: Time,
-}
-
-impl Default for Length {
-    fn default() -> Self {
-        Length {
-            warm_up: SECOND,
-            measure: 2 * SECOND,
-        }
-    }
-}
-
 /// What a cell gave.
 #[derive(Debug, Clone)]
 pub struct CellResult {
@@ -315,7 +299,7 @@ pub fn run_cell(
         ..SimulationOptions::new(cpu.clone(), seed)
     };
     let mut simulation = Simulation::new(&options)?;
-    let cell = cell.clone();
+    let cell = *cell;
     let committed = simulation.run(move || {
         let server = Arc::new(Server {
             trx_sys: Mutex::new(

@@ -1,5 +1,10 @@
 //! Profiles are read, and what is wrong with one is said in the user's terms.
 
+use innosim_engine::runtime::Cost;
+use innosim_engine::runtime::device::Device;
+use innosim_engine::runtime::files::FileKind as EngineFileKind;
+use innosim_engine::runtime::profile::SpinSettings;
+
 use super::*;
 
 const NVME: &str = include_str!("../../profiles/nvme-24core.toml");
@@ -188,4 +193,42 @@ fn a_profile_is_found_by_path_and_a_wrong_name_lists_the_right_ones() {
     // A directory exists and cannot be read as a file.
     let message = MachineProfile::load(directory.path().to_str().unwrap()).unwrap_err();
     assert!(matches!(message, MachineProfileError::Unreadable { .. }));
+}
+
+#[test]
+fn the_engine_files_lie_where_the_profile_says() {
+    let disk = MachineProfile::load("nvme-24core").unwrap().disks["nvme"].clone();
+    let machine = MachineProfile::load("nvme-24core").unwrap();
+    let two = machine.with_disk_for(FileKind::Redo, "a-second", disk.clone());
+    let placement = two.simulation_options(1, SpinSettings::default()).placement;
+    assert_eq!(placement.device(EngineFileKind::Log), 0);
+    assert_eq!(placement.device(EngineFileKind::Data), 1);
+    assert_eq!(placement.device(EngineFileKind::Doublewrite), 1);
+    assert!(two.placement_warnings().is_empty());
+
+    let undo = machine.with_disk_for(FileKind::Undo, "a-second", disk);
+    assert_eq!(
+        undo.placement_warnings(),
+        [
+            "nvme-24core: placement.undo = a-second has no effect: system and undo tablespaces \
+             lie with the tables, on nvme"
+        ]
+    );
+}
+
+#[test]
+fn a_profile_replaces_costs_by_name() {
+    let text = format!("{NVME}\n[costs]\nlru_move = 12.5\n");
+    let machine = MachineProfile::parse("x", &text).unwrap();
+    let costs = machine.simulation_options(1, SpinSettings::default()).costs;
+    assert_eq!(costs.get(Cost::LruMove), 12_500);
+
+    let message = error(&format!(
+        "{NVME}\n[costs]\nlru_mvoe = 1.0\nlru_move = -1.0\n"
+    ));
+    assert_eq!(
+        message,
+        "my.toml: costs.lru_move = -1: accepted is nanoseconds, 0 to 1000000\n\
+         my.toml: costs.lru_mvoe = 1: accepted is a cost of this engine; `explain` lists them"
+    );
 }

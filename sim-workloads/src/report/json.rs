@@ -206,7 +206,7 @@ impl TimeBudget {
 /// Figures that say whether dividing the sizes by `scale` distorted the run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Validity {
-    /// Pages that one round of a page cleaner may handle / pages of the pool (at most
+    /// Pages that a mean round of the page cleaner flushes / pages of the pool (at most
     /// 0.1).
     pub round_share: f64,
     /// Time in which reads replace the whole pool, in seconds (at least 10); `null` if
@@ -234,4 +234,4 @@ pub struct Host {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -4,6 +4,7 @@
 //!   driver --- statement done ---> counters --+
 //!          --- event done -------> latency ---+--> final_report, interval   (text)
 //!   engine --- metrics, files, latches -------+--> json                     (documents)
+//!                                                    +--> html              (pages)
 //! ```
 //!
 //! The texts are those of the sysbench that the script belongs to, column by column,
@@ -11,6 +12,7 @@
 
 pub mod counters;
 pub mod final_report;
+pub mod html;
 pub mod interval;
 pub mod json;
 pub mod latency;

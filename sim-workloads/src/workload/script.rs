@@ -120,7 +120,9 @@ pub struct Script {
     info: &'static ScriptInfo,
     options: ScriptOptions,
     ids: Distribution,
+    /// Those of the threads from `first_thread` on.
     unique_ids: Vec<UniqueIds>,
+    first_thread: u32,
 }
 
 impl Script {
@@ -153,14 +155,32 @@ impl Script {
             options,
             ids,
             unique_ids,
+            first_thread: 0,
         })
+    }
+
+    /// A copy for one thread alone, which is smaller than one for all.
+    ///
+    /// # Panics
+    /// If this is itself another thread's copy, or `thread` is not below the number of
+    /// threads in the options.
+    pub fn for_thread(&self, thread: u32) -> Self {
+        let own = self.unique_ids[(thread - self.first_thread) as usize].clone();
+        Self {
+            info: self.info,
+            options: self.options.clone(),
+            ids: self.ids.clone(),
+            unique_ids: vec![own],
+            first_thread: thread,
+        }
     }
 
     /// Replaces `out` by the statements of the next transaction of `thread` (from 0).
     /// Allocates nothing once `out` has grown to the longest transaction.
     ///
     /// # Panics
-    /// If `thread` is not below the number of threads in the options.
+    /// If `thread` is not below the number of threads in the options, or not the thread
+    /// that this copy is for.
     pub fn next_event<R: Rng + ?Sized>(
         &mut self,
         thread: u32,
@@ -172,7 +192,7 @@ impl Script {
             options: &self.options,
             ids: &self.ids,
             signed: self.info.signed_columns(),
-            unique_ids: &mut self.unique_ids[thread as usize],
+            unique_ids: &mut self.unique_ids[(thread - self.first_thread) as usize],
             rng,
             out,
         };

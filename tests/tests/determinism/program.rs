@@ -80,13 +80,34 @@ pub fn run(seed: u64, cut_at: Time) -> Trace {
             (ends, *world.trx_sys.lock(), *world.tree.read())
         })
         .expect("nobody waits for ever");
+    let statistics = simulation.statistics();
+    // By name, and those in use only: a class that is new, or in another place, changes
+    // nothing that happens here.
+    let latches: Vec<_> = LatchClass::ALL
+        .iter()
+        .zip(&statistics.latches)
+        .filter(|(_, counts)| counts.acquired > 0)
+        .map(|(class, counts)| (class.facts().name, counts))
+        .collect();
+    let counts = format!(
+        "{outcome:?} {} {:?} {latches:?}",
+        simulation.now(),
+        [
+            statistics.switches,
+            statistics.inline_settles,
+            statistics.preemptions,
+            statistics.tasks_started,
+            statistics.polls,
+        ],
+    );
+    let times = format!(
+        "{:?} {:?}",
+        [statistics.busy, statistics.queued],
+        [statistics.ended_user_time, statistics.ended_background_time],
+    );
     Trace {
+        counts: format!("{counts} {times}"),
         draws: simulation.take_draws(),
-        counts: format!(
-            "{outcome:?} {} {:?}",
-            simulation.now(),
-            simulation.statistics()
-        ),
     }
 }
 

@@ -33,7 +33,8 @@ pub fn with_disk(
     Ok(machine)
 }
 
-/// The machine with a device that takes all writes in the order of their age.
+/// The machine with a device that takes all writes in the order of their age, and reads
+/// before them.
 ///
 /// # Errors
 /// As [`solid_state`].
@@ -41,7 +42,18 @@ pub fn one_queue(machine: &MachineProfile) -> anyhow::Result<MachineProfile> {
     with_disk(machine, |disk| {
         disk.admission = Admission::Fifo;
         disk.reads_first = true;
-        disk.write_buffer_kib = 8 << 10;
+    })
+}
+
+/// The machine with a device that takes writes from its queues in turn, and reads before
+/// them: NVMe's default arbitration.
+///
+/// # Errors
+/// As [`solid_state`].
+pub fn queues_in_turn(machine: &MachineProfile) -> anyhow::Result<MachineProfile> {
+    with_disk(machine, |disk| {
+        disk.admission = Admission::RoundRobin;
+        disk.reads_first = true;
     })
 }
 

@@ -56,7 +56,7 @@ fn keys(value: &Value, skip_inside: &[&str]) -> Vec<String> {
     }
 }
 
-fn sample() -> RunDocument {
+pub(crate) fn sample() -> RunDocument {
     RunDocument {
         innosim: "0.1.0".to_owned(),
         clock: "virtual".to_owned(),

@@ -385,3 +385,23 @@ fn options_are_checked() {
         Err(WorkloadError::Option(error)) if error.name == "tables"
     ));
 }
+
+#[test]
+fn a_threads_own_copy_draws_what_the_whole_would() {
+    let options = ScriptOptions {
+        threads: 5,
+        auto_inc: false,
+        ..Default::default()
+    };
+    let mut whole = Script::new("oltp_insert", &options, 9).unwrap();
+    let mut copy = whole.for_thread(3);
+    let draw = |script: &mut Script| {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(4);
+        let mut out = Vec::new();
+        script.next_event(3, &mut rng, &mut out);
+        out
+    };
+    for _ in 0..10 {
+        assert_eq!(draw(&mut whole), draw(&mut copy));
+    }
+}

@@ -1,0 +1,216 @@
+//! A whole run: machine, database, measurement, files, results.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::database::Database;
+use super::document::document;
+use super::host_usage::HostUsage;
+use super::machine::Machine;
+use super::measure::{Drive, Measurement, measure};
+use super::plan::RunPlan;
+use crate::report::IntervalLine;
+use crate::report::json::RunDocument;
+
+/// A database that a run can make or open, and close.
+pub trait Server: Database + Sized {
+    /// Opens the data directory if there is a database in it; otherwise creates one and
+    /// loads the plan's tables. `watch` is told how far loading has come. Called by the
+    /// machine's main task.
+    ///
+    /// # Errors
+    /// If the files cannot be made or read, or hold other tables than the plan's.
+    fn open(plan: &RunPlan, data: &Path, watch: &mut dyn Watch) -> anyhow::Result<Arc<Self>>;
+
+    /// Closes it, as `innodb_fast_shutdown` says.
+    ///
+    /// # Errors
+    /// If the engine cannot write what it has to.
+    fn close(self: Arc<Self>) -> anyhow::Result<()>;
+
+    /// What the user should know of what happened, so far.
+    fn take_warnings(&self) -> Vec<String>;
+}
+
+/// Who is told what a run is doing.
+pub trait Watch {
+    /// Some rows of a table have been loaded.
+    fn loaded(&mut self, table: &str, rows: u64, of: u64);
+
+    /// The clients are about to start.
+    fn starts(&mut self);
+
+    /// An interval has ended.
+    fn interval(&mut self, line: &IntervalLine);
+}
+
+/// Watches in silence.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NobodyWatches;
+
+impl Watch for NobodyWatches {
+    fn loaded(&mut self, _table: &str, _rows: u64, _of: u64) {}
+    fn starts(&mut self) {}
+    fn interval(&mut self, _line: &IntervalLine) {}
+}
+
+/// What a run gave.
+#[derive(Debug, Clone)]
+pub struct RunResult {
+    /// Everything measured.
+    pub measurement: Measurement,
+    /// The document made of it.
+    pub document: RunDocument,
+}
+
+/// Carries a plan out. The data directory that was asked for is written when all went
+/// well; a run under the virtual clock that fails leaves it as it was.
+///
+/// # Errors
+/// If machine or files cannot be made, or the engine cannot go on.
+pub fn execute<S: Server>(
+    plan: &RunPlan,
+    mut watch: impl Watch + 'static,
+) -> anyhow::Result<RunResult> {
+    let usage = HostUsage::begin();
+    let mut machine = Machine::new(plan)?;
+    let data = machine.data().to_path_buf();
+    let inside = plan.clone();
+    let ran = machine.run(move || -> anyhow::Result<_> {
+        let server = S::open(&inside, &data, &mut watch)?;
+        watch.starts();
+        let drive = Drive::new(&inside);
+        let measurement = measure(&server, &drive, |line| watch.interval(line))?;
+        let mut warnings = server.take_warnings();
+        server.clone().close()?;
+        warnings.extend(server.take_warnings());
+        Ok((measurement, warnings))
+    })?;
+    let (measurement, warnings) = ran?;
+    machine.write_out()?;
+    let document = document(plan, &measurement, warnings, &usage);
+    Ok(RunResult {
+        measurement,
+        document,
+    })
+}
+
+/// Makes a plan's database and leaves it in the data directory; the warnings.
+///
+/// # Errors
+/// As [`execute`].
+pub fn load<S: Server>(
+    plan: &RunPlan,
+    mut watch: impl Watch + 'static,
+) -> anyhow::Result<Vec<String>> {
+    let mut machine = Machine::new(plan)?;
+    let data = machine.data().to_path_buf();
+    let inside = plan.clone();
+    let loaded = machine.run(move || -> anyhow::Result<_> {
+        let server = S::open(&inside, &data, &mut watch)?;
+        server.clone().close()?;
+        Ok(server.take_warnings())
+    })?;
+    let warnings = loaded?;
+    machine.write_out()?;
+    Ok(warnings)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::super::arguments::RunArguments;
+    use super::super::sleeping::Sleeping;
+    use super::*;
+
+    fn plan(clock: &str, seed: u64, datadir: Option<&Path>) -> RunPlan {
+        RunArguments {
+            clock: Some(clock.into()),
+            workload: Some("oltp_point_select".into()),
+            events: Some("250".into()),
+            seed: Some(seed.to_string()),
+            tables: Some("2".into()),
+            report_interval: Some("0.1".into()),
+            datadir: datadir.map(Into::into),
+            ..RunArguments::default()
+        }
+        .plan()
+        .unwrap()
+    }
+
+    /// Keeps what it is told.
+    #[derive(Clone, Default)]
+    struct Diary(Arc<Mutex<Vec<String>>>);
+
+    impl Diary {
+        fn write(&self, line: String) {
+            self.0.lock().unwrap().push(line);
+        }
+    }
+
+    impl Watch for Diary {
+        fn loaded(&mut self, table: &str, rows: u64, of: u64) {
+            self.write(format!("{table}: {rows} of {of}"));
+        }
+        fn starts(&mut self) {
+            self.write("starts".into());
+        }
+        fn interval(&mut self, line: &IntervalLine) {
+            self.write(format!("{:.1} s", line.elapsed_s));
+        }
+    }
+
+    #[test]
+    fn a_run_loads_measures_and_leaves_its_files() {
+        for clock in ["virtual", "real"] {
+            let directory = tempfile::tempdir().unwrap();
+            let datadir = directory.path().join("data");
+            let diary = Diary::default();
+            let plan = plan(clock, 1, Some(&datadir));
+            let result = execute::<Sleeping>(&plan, diary.clone()).unwrap();
+            assert_eq!(result.document.transactions, 250);
+            assert_eq!(result.document.warnings, ["all was a dream"]);
+            let lines = diary.0.lock().unwrap().clone();
+            let begin = [
+                "sbtest1: 10000 of 10000",
+                "sbtest2: 10000 of 10000",
+                "starts",
+            ];
+            assert_eq!(lines[..3], begin);
+            assert!(lines.len() > 4, "{lines:?}");
+            assert_eq!(std::fs::read(datadir.join("tables")).unwrap(), b"sbtest2");
+        }
+    }
+
+    #[test]
+    fn loading_leaves_files_and_runs_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let datadir = directory.path().join("data");
+        let warnings = load::<Sleeping>(&plan("virtual", 1, Some(&datadir)), NobodyWatches);
+        assert!(warnings.unwrap().is_empty(), "no statement was executed");
+        assert_eq!(std::fs::read(datadir.join("tables")).unwrap(), b"sbtest2");
+    }
+
+    #[test]
+    fn a_run_that_fails_leaves_no_files_of_a_simulation() {
+        let directory = tempfile::tempdir().unwrap();
+        let datadir = directory.path().join("data");
+        let plan = plan("virtual", 13, Some(&datadir));
+        let error = execute::<Sleeping>(&plan, NobodyWatches).unwrap_err();
+        assert_eq!(error.to_string(), "the disk is full");
+        assert!(!datadir.exists());
+    }
+
+    #[test]
+    fn under_the_virtual_clock_only_the_host_differs() {
+        let run = || {
+            let result = execute::<Sleeping>(&plan("virtual", 1, None), NobodyWatches).unwrap();
+            let mut document = serde_json::to_value(result.document).unwrap();
+            let host = document.as_object_mut().unwrap().remove("host").unwrap();
+            assert!(host["wall_s"].as_f64().unwrap() > 0.0);
+            document
+        };
+        assert!(run() == run());
+    }
+}

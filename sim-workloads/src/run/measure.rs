@@ -1,0 +1,274 @@
+//! The phases of a run over an open database: warm-up, measurement, end.
+//!
+//! ```text
+//!   clients   ├── warm-up ──┤├──────────── measurement ────────────┤ last events
+//!   counters             cleared                               read      not counted
+//!   main task              ▲ |    interval    |    interval    |  ▲
+//!                     snapshot                                 snapshot
+//! ```
+//!
+//! The main task sleeps between the ends of intervals and reads counters there; clients
+//! never wait for it. By time the measurement ends at its instant, whatever is under way;
+//! by number of events it ends when the last of them has.
+
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use innosim_engine::metrics::MetricsSnapshot;
+use innosim_engine::runtime::time::{NEVER, SECOND, Time, to_seconds};
+use innosim_engine::runtime::{
+    self, Event, JoinHandle, RuntimeStatistics, TaskRole, WaitKind, now, runtime_statistics,
+    spawn_as,
+};
+
+use super::client::{Client, Shared};
+use super::database::{Database, StatementError};
+use super::gate::Gate;
+use super::plan::{Length, RunPlan};
+use super::recorder::Recorder;
+use super::server_layer::ServerLayer;
+use crate::report::json::Interval;
+use crate::report::{IntervalLine, LatencyRecorder, QueryCounters, ThreadCounters};
+use crate::workload::Script;
+
+/// The percentile that lines and reports show, sysbench's default.
+pub const PERCENTILE: u32 = 95;
+
+/// What is driven, and for how long.
+#[derive(Debug, Clone)]
+pub struct Drive {
+    /// What clients do.
+    pub script: Script,
+    /// How many clients there are.
+    pub clients: u32,
+    /// What statements cost outside the engine.
+    pub server: ServerLayer,
+    /// How long.
+    pub length: Length,
+    /// Length of the intervals of the series.
+    pub interval: Time,
+    /// Whether the client steps the database.
+    pub stepped: bool,
+}
+
+impl Drive {
+    /// What a plan drives. Without intermediate lines an interval is a second.
+    pub fn new(plan: &RunPlan) -> Self {
+        Drive {
+            script: plan.script.clone(),
+            clients: plan.threads,
+            server: ServerLayer::new(&plan.machine.server, plan.script.info().protocol),
+            length: plan.length,
+            interval: plan.report_interval.unwrap_or(SECOND),
+            stepped: plan.is_stepped(),
+        }
+    }
+}
+
+/// What a measurement gave.
+#[derive(Debug, Clone)]
+pub struct Measurement {
+    /// Its length.
+    pub time: Time,
+    /// Statements and events.
+    pub counters: QueryCounters,
+    /// Latencies of events.
+    pub latency: LatencyRecorder,
+    /// What each client did.
+    pub clients: Vec<ThreadCounters>,
+    /// The series.
+    pub intervals: Vec<Interval>,
+    /// What the engine counted.
+    pub metrics: MetricsSnapshot,
+    /// What the runtime counted.
+    pub runtime: RuntimeStatistics,
+}
+
+/// The client tasks, and how they tell that they have ended.
+struct Clients {
+    tasks: Vec<JoinHandle<()>>,
+    ended: Arc<Ended>,
+}
+
+#[derive(Debug)]
+struct Ended {
+    running: AtomicU32,
+    all: Event,
+    failure: Mutex<Option<StatementError>>,
+}
+
+impl Clients {
+    fn start<D: Database>(shared: &Arc<Shared<D>>, drive: &Drive) -> Self {
+        let ended = Arc::new(Ended {
+            running: AtomicU32::new(drive.clients),
+            all: Event::new(),
+            failure: Mutex::new(None),
+        });
+        let start = |number| {
+            let (shared, ended) = (shared.clone(), ended.clone());
+            let script = drive.script.for_thread(number);
+            spawn_as(TaskRole::User, &format!("client {number}"), move || {
+                if let Err(failure) = Client::connect(number, shared.clone(), script).run() {
+                    shared.gate.close();
+                    let mut first = ended.failure.lock().unwrap_or_else(PoisonError::into_inner);
+                    first.get_or_insert(failure);
+                }
+                if ended.running.fetch_sub(1, SeqCst) == 1 {
+                    ended.all.set();
+                }
+            })
+        };
+        let tasks = (0..drive.clients).map(start).collect();
+        Clients { tasks, ended }
+    }
+
+    /// Waits until an instant, or until all clients have ended: true.
+    fn ended_before(&self, instant: Time) -> bool {
+        loop {
+            let count = self.ended.all.reset();
+            if self.ended.running.load(SeqCst) == 0 {
+                return true;
+            }
+            let left = instant.saturating_sub(now());
+            if left == 0 {
+                return false;
+            }
+            let timeout = if instant == NEVER { NEVER } else { left };
+            self.ended.all.wait(count, timeout, WaitKind::Other);
+        }
+    }
+
+    fn join(self) -> Result<(), StatementError> {
+        self.tasks.into_iter().for_each(JoinHandle::join);
+        let mut failure = self
+            .ended
+            .failure
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        failure.take().map_or(Ok(()), Err)
+    }
+}
+
+/// Runs clients over a database and measures. Called by the main task of a machine;
+/// `on_interval` is told each interval when it ends.
+///
+/// # Errors
+/// If the engine cannot go on.
+pub fn measure<D: Database>(
+    database: &Arc<D>,
+    drive: &Drive,
+    mut on_interval: impl FnMut(&IntervalLine),
+) -> Result<Measurement, StatementError> {
+    let shared = Arc::new(Shared {
+        database: database.clone(),
+        server: drive.server.clone(),
+        gate: Gate::new(drive.length.events),
+        recorder: Recorder::new(drive.clients, runtime::is_virtual()),
+        stepped: drive.stepped,
+    });
+    let mut clients = None;
+    if drive.length.warm_up > 0 {
+        let warming = Clients::start(&shared, drive);
+        warming.ended_before(now() + drive.length.warm_up);
+        clients = Some(warming);
+    }
+    database.restart_extremes();
+    let metrics_before = database.snapshot();
+    let runtime_before = runtime_statistics();
+    let start = now();
+    shared.recorder.clear();
+    shared.gate.count_from_now();
+    let clients = clients.unwrap_or_else(|| Clients::start(&shared, drive));
+
+    let deadline = drive.length.time.map_or(NEVER, |time| start + time);
+    let mut series = Series::new(&shared, drive, start);
+    loop {
+        let ended = clients.ended_before(series.next.min(deadline));
+        let at = now();
+        if ended {
+            break;
+        }
+        if at >= series.next {
+            on_interval(&series.end_interval(at));
+        }
+        if at >= deadline {
+            break;
+        }
+    }
+    let intervals = series.intervals;
+    let measurement = Measurement {
+        time: now() - start,
+        counters: shared.recorder.counters(),
+        latency: shared.recorder.latency(),
+        clients: shared.recorder.clients(),
+        intervals,
+        runtime: runtime_statistics().since(&runtime_before),
+        metrics: database.snapshot().since(&metrics_before),
+    };
+    shared.gate.close();
+    clients.join()?;
+    Ok(measurement)
+}
+
+/// The series of intervals so far.
+struct Series<'a, D> {
+    shared: &'a Shared<D>,
+    clients: u32,
+    length: Time,
+    start: Time,
+    /// Where the present interval began, and what had been counted there.
+    begin: Time,
+    counted: QueryCounters,
+    /// Where it ends.
+    next: Time,
+    intervals: Vec<Interval>,
+}
+
+impl<'a, D: Database> Series<'a, D> {
+    fn new(shared: &'a Shared<D>, drive: &Drive, start: Time) -> Self {
+        Series {
+            shared,
+            clients: drive.clients,
+            length: drive.interval,
+            start,
+            begin: start,
+            counted: QueryCounters::default(),
+            next: start + drive.interval,
+            intervals: Vec::new(),
+        }
+    }
+
+    fn end_interval(&mut self, at: Time) -> IntervalLine {
+        let counted = self.shared.recorder.counters();
+        let line = IntervalLine {
+            elapsed_s: to_seconds(at - self.start),
+            threads: self.clients,
+            counters: counted - self.counted,
+            length_s: to_seconds(at - self.begin),
+            latency_ms: self.shared.recorder.end_interval(f64::from(PERCENTILE)),
+            percentile: PERCENTILE,
+            queue: None,
+        };
+        let levels = self.shared.database.levels();
+        self.intervals.push(Interval {
+            t_s: line.elapsed_s,
+            tps: line.counters.transactions as f64 / line.length_s,
+            qps: line.counters.queries() as f64 / line.length_s,
+            latency_p95_ms: line.latency_ms,
+            checkpoint_age: levels.checkpoint_age,
+            dirty_pages: levels.dirty_pages,
+            free_pages: levels.free_pages,
+            history_list_length: levels.history_list_length,
+        });
+        self.counted = counted;
+        self.begin = at;
+        // A host that was held up skips intervals rather than report empty ones.
+        while self.next <= at {
+            self.next += self.length;
+        }
+        line
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,41 @@
+//! A run: from a call to sysbench's report and a JSON document.
+//!
+//! ```text
+//!   arguments ──► plan ──► machine ──► database ──► measure ──► document, text
+//!   (as typed)   (checked)  (clock,     (open)      (clients,    (results)
+//!                            files)                  intervals)
+//! ```
+//!
+//! * [`arguments`] – the options as typed, shared by every command with a run in it.
+//! * [`plan`] – everything read and checked, with all problems at once.
+//! * [`machine`] – the simulation or the host, with the data directory.
+//! * [`database`] – what the driver asks of an engine.
+//! * [`measure`] – clients, phases, intervals; [`server_layer`] is what their statements
+//!   cost outside the engine, [`recorder`] what they count.
+//! * [`execute`] – all of it in order.
+//! * [`document`] – the JSON document; [`validity`] says whether its scale can be trusted.
+//! * [`text`] – what is printed.
+
+pub mod arguments;
+mod client;
+pub mod database;
+pub mod document;
+pub mod execute;
+mod gate;
+pub mod host_usage;
+pub mod machine;
+pub mod measure;
+pub mod option_files;
+pub mod plan;
+pub mod recorder;
+pub mod server_layer;
+#[cfg(test)]
+mod sleeping;
+pub mod text;
+pub mod validity;
+
+pub use arguments::RunArguments;
+pub use client::EVENTS_PER_STEP;
+pub use execute::{NobodyWatches, RunResult, Server, Watch, execute, load};
+pub use measure::{Drive, Measurement, measure};
+pub use plan::{Clock, Length, Problems, RunPlan};

@@ -1,0 +1,135 @@
+//! A database for the driver's own tests: a statement sleeps, and that is all.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use innosim_engine::metrics::{Counter, Metrics, MetricsSnapshot, Reading};
+use innosim_engine::runtime::time::{MILLISECOND, Time};
+use innosim_engine::runtime::{WaitKind, sleep};
+
+use super::database::{Connection, Database, Levels, StatementError};
+use super::execute::{Server, Watch};
+use super::plan::RunPlan;
+use crate::workload::Statement;
+
+/// A database in which a statement sleeps, and every so many statements end in a
+/// deadlock or fail.
+pub(super) struct Sleeping {
+    pub statement: Time,
+    pub deadlock_every: u64,
+    pub fail_at: u64,
+    pub statements: AtomicU64,
+    pub steps: AtomicU64,
+    pub rollbacks: AtomicU64,
+    pub closed: AtomicU64,
+    pub metrics: Metrics,
+}
+
+impl Sleeping {
+    pub fn new(statement: Time) -> Self {
+        Sleeping {
+            statement,
+            deadlock_every: u64::MAX,
+            fail_at: u64::MAX,
+            statements: AtomicU64::new(0),
+            steps: AtomicU64::new(0),
+            rollbacks: AtomicU64::new(0),
+            closed: AtomicU64::new(0),
+            metrics: Metrics::new(1),
+        }
+    }
+}
+
+pub(super) struct Sleeper(Arc<Sleeping>);
+
+impl Connection for Sleeper {
+    fn execute(&mut self, statement: &Statement) -> Result<u64, StatementError> {
+        let database = &self.0;
+        sleep(database.statement, WaitKind::RowLock);
+        database.metrics.shard(0).increment(Counter::RowsRead);
+        let number = database.statements.fetch_add(1, Relaxed) + 1;
+        if number == database.fail_at {
+            return Err(anyhow::anyhow!("the disk is full").into());
+        }
+        if number.is_multiple_of(database.deadlock_every) {
+            return Err(StatementError::Deadlock);
+        }
+        // Deletes hit nothing.
+        Ok(u64::from(!matches!(statement, Statement::Delete { .. })))
+    }
+
+    fn rollback(&mut self) -> Result<(), StatementError> {
+        self.0.rollbacks.fetch_add(1, Relaxed);
+        Ok(())
+    }
+
+    fn close(self) -> Result<(), StatementError> {
+        self.0.closed.fetch_add(1, Relaxed);
+        Ok(())
+    }
+}
+
+impl Database for Sleeping {
+    type Connection = Sleeper;
+
+    fn connect(self: &Arc<Self>, _client: u32) -> Sleeper {
+        Sleeper(self.clone())
+    }
+
+    fn step(&self) -> Result<(), StatementError> {
+        self.steps.fetch_add(1, Relaxed);
+        Ok(())
+    }
+
+    fn levels(&self) -> Levels {
+        Levels {
+            dirty_pages: 7,
+            ..Levels::default()
+        }
+    }
+
+    fn snapshot(&self) -> MetricsSnapshot {
+        self.metrics.snapshot(&|_: Reading| 0)
+    }
+
+    fn restart_extremes(&self) {
+        self.metrics.restart_extremes();
+    }
+}
+
+/// Opening takes a file, and the seed 13 brings bad luck while statements run.
+impl Server for Sleeping {
+    fn open(plan: &RunPlan, data: &Path, watch: &mut dyn Watch) -> anyhow::Result<Arc<Self>> {
+        use innosim_engine::runtime::files::{Create, FileKind, FileSystem, IoMode, OpenOptions};
+        let files = FileSystem::new();
+        files.create_directory(data)?;
+        let options = OpenOptions {
+            create: Create::OrTruncate,
+            io: IoMode::Buffered,
+            kind: FileKind::Other,
+        };
+        let file = files.open(data.join("tables"), options)?;
+        for table in plan.schema.tables() {
+            file.write_at(table.name.as_bytes(), 0, WaitKind::Other)?;
+            watch.loaded(&table.name, table.rows.into(), table.rows.into());
+        }
+        let fail_at = if plan.seed == 13 { 5 } else { u64::MAX };
+        Ok(Arc::new(Sleeping {
+            fail_at,
+            ..Sleeping::new(MILLISECOND)
+        }))
+    }
+
+    fn close(self: Arc<Self>) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    fn take_warnings(&self) -> Vec<String> {
+        if self.statements.swap(0, Relaxed) > 0 {
+            vec!["all was a dream".to_owned()]
+        } else {
+            Vec::new()
+        }
+    }
+}
