@@ -99,7 +99,7 @@ fn crash_of(simulation: &mut Simulation, settings: &WorldSettings) -> Aftermath 
     let (seen, counted) = (known.clone(), singles.clone());
     let outcome = simulation.run_until(at, move || {
         let world = World::create(Path::new(DIRECTORY), &settings);
-        load(&world, &seen, &counted, seed % 2 == 0);
+        load(&world, &seen, &counted, seed.is_multiple_of(2));
     });
     assert!(matches!(outcome, Ok(Outcome::PowerCut)), "seed {seed}");
     simulation.resolve_crash(Crash::PowerLoss).unwrap();
