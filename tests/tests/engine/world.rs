@@ -125,4 +125,3 @@ pub fn shut_down(engine: &Arc<Engine>) {
     }
     engine.shutdown().unwrap();
 }
-
