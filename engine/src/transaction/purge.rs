@@ -133,7 +133,7 @@ impl Purge {
 
     /// A transaction has committed something for purge.
     pub(super) fn history_has_grown(&self) {
-        if self.is_suspended.load(Acquire) {
+        if self.is_suspended.load(SeqCst) {
             self.wanted.set();
         }
     }
@@ -227,13 +227,17 @@ impl Transactions {
         }
         shard.add(Counter::PurgeUndoLogPages, step.pages as u64);
         if step.records > 0 {
-            let count = purge.done.reset();
             if threads > 1 {
                 purge.published.fetch_add(1, AcqRel);
                 purge.work.set();
             }
             purge.work_off(applier, &mut coordinator.context, metrics);
-            if purge.open_groups.load(Acquire) > 0 {
+            // The event may also be of a batch before, whose last worker was late.
+            loop {
+                let count = purge.done.reset();
+                if purge.open_groups.load(Acquire) == 0 {
+                    break;
+                }
                 purge.done.wait(count, NEVER, WaitKind::Other);
             }
         }
@@ -295,7 +299,9 @@ impl Transactions {
                 continue;
             }
             let count = purge.wanted.reset();
-            purge.is_suspended.store(true, Release);
+            // In one order with the length of the history and the look at this flag: either
+            // the length is seen here, or the flag by who has made it grow.
+            purge.is_suspended.store(true, SeqCst);
             if !purge.is_stopped.load(Acquire) {
                 let timeout = match self.undo().history_length() {
                     0 => NEVER,
@@ -303,7 +309,7 @@ impl Transactions {
                 };
                 purge.wanted.wait(count, timeout, WaitKind::Other);
             }
-            purge.is_suspended.store(false, Release);
+            purge.is_suspended.store(false, SeqCst);
         }
     }
 
