@@ -82,6 +82,7 @@ pub(super) struct Purge {
 
 #[derive(Debug)]
 struct Coordinator {
+    view: PurgeView,
     fetch: Fetch,
     context: MiniTransactionContext,
     batches: u64,
@@ -105,6 +106,7 @@ impl Purge {
             coordinator: Mutex::new(
                 LatchClass::Plain,
                 Coordinator {
+                    view: PurgeView::default(),
                     fetch: Fetch::default(),
                     context: MiniTransactionContext::new(0),
                     batches: 0,
@@ -146,7 +148,8 @@ impl Purge {
         metrics: &crate::metrics::Metrics,
     ) {
         let batch = self.batch.read();
-        let view = *self.view.read();
+        // Nobody makes a new one before this batch is done.
+        let view = self.view.read();
         let shard = metrics.shard(context.shard());
         loop {
             let group = self.next_group.fetch_add(1, AcqRel);
@@ -203,8 +206,8 @@ impl Transactions {
         let coordinator = &mut *guard;
         let shard = metrics.shard(0);
         shard.increment(Counter::PurgeInvoked);
-        let view = self.system().purge_view();
-        *purge.view.write() = view;
+        self.system().clone_oldest_view(&mut coordinator.view);
+        purge.view.write().clone_from(&coordinator.view);
         let mut step = PurgeStep::default();
         {
             let mut batch = purge.batch.write();
@@ -212,7 +215,7 @@ impl Transactions {
             let fetched = coordinator.fetch.read(
                 self.undo(),
                 &mut coordinator.context,
-                &view,
+                &coordinator.view,
                 purge.batch_size,
                 &mut batch,
             );
