@@ -87,6 +87,8 @@ costs! {
     FlushListScanStep = "flush_list_scan_step", Stall 80;
     /// Choosing a page to flush, and accounting for the end of its write. Instructions.
     FlushPage = "flush_page", Work 150;
+    /// Taking a page cleaner's slot, or finishing it. Instructions.
+    CleanerSlot = "cleaner_slot", Work 50;
     /// A checksum of 16 KiB, made or verified. Published: CRC-32C at 10 GB/s and more.
     PageChecksum = "page_checksum", Work 1500;
     /// Clearing a frame for a new page. Published: 16 KiB at 30 GB/s.
@@ -102,6 +104,9 @@ costs! {
     LogCopy = "log_copy", Work 40;
     /// Leaving a link in a link buffer and moving its tail. Lines: 2, one of another core.
     LogLink = "log_link", Stall 50;
+    /// Copying a page into a doublewrite batch. Published: 16 KiB at 20 GB/s, source
+    /// and destination outside the core's caches.
+    PageCopy = "page_copy", Work 800;
     /// Completing a block of redo: header and checksum. Published: CRC-32C at 10 GB/s.
     LogBlock = "log_block", Work 60;
     /// Reading a record in recovery and applying it to its page. Instructions.
@@ -167,6 +172,16 @@ costs! {
     /// Looking at one lock object in the search for a deadlock: others made it, on other
     /// cores. Lines: 1 uncached.
     DeadlockSearchStep = "deadlock_search_step", Stall 80;
+
+    // Rows.
+    /// Handing a row to the server: its columns are copied and converted. Instructions,
+    /// and lines: 4 of 200 bytes.
+    RowFetch = "row_fetch", Work 150;
+    /// Converting a row or its changes to stored fields, and putting a record together.
+    /// Instructions.
+    RowBuild = "row_build", Work 250;
+    /// Putting an older version of a row together from an undo record. Instructions.
+    RowVersion = "row_version", Work 200;
 }
 
 impl Cost {

@@ -10,11 +10,12 @@ use innosim_engine::btree::{
 use innosim_engine::metrics::Counter;
 use innosim_engine::page::index_header::INFIMUM;
 use innosim_engine::page::record_compare::KeyField;
-use innosim_engine::page::{Column, RecordBuffer, RecordFormat, RollPointer, SpaceId};
+use innosim_engine::page::{Column, PageNumber, RecordBuffer, RecordFormat, RollPointer, SpaceId};
 use innosim_engine::page_allocation::create_space;
 use innosim_engine::redo_log::MiniTransactionContext;
 use innosim_engine::redo_log::sandbox::Sandbox;
 use innosim_engine::runtime::profile::CpuProfile;
+use innosim_engine::runtime::virtual_clock::disk::DiskProfile;
 use innosim_engine::runtime::virtual_clock::{Settle, Simulation, SimulationOptions};
 use innosim_tests::disk::solid_state_disk;
 
@@ -29,6 +30,18 @@ pub fn virtually_with<T: 'static>(
     settle: Settle,
     main: impl FnOnce() -> T + 'static,
 ) -> T {
+    let options = SimulationOptions {
+        settle,
+        ..options(seed, solid_state_disk())
+    };
+    let mut simulation = Simulation::new(&options).unwrap();
+    simulation
+        .run(main)
+        .unwrap_or_else(|stalled| panic!("seed {seed}: {stalled}"))
+}
+
+/// A machine of four cores and a disk.
+pub fn options(seed: u64, disk: DiskProfile) -> SimulationOptions {
     let cpu = CpuProfile {
         time_slice_us: 500.0,
         context_switch_us: 1.0,
@@ -38,15 +51,10 @@ pub fn virtually_with<T: 'static>(
         line_same_socket_ns: 40.0,
         ..CpuProfile::uniform(4)
     };
-    let options = SimulationOptions {
-        settle,
-        disks: vec![("disk".to_owned(), solid_state_disk())],
+    SimulationOptions {
+        disks: vec![("disk".to_owned(), disk)],
         ..SimulationOptions::new(cpu, seed)
-    };
-    let mut simulation = Simulation::new(&options).unwrap();
-    simulation
-        .run(main)
-        .unwrap_or_else(|stalled| panic!("seed {seed}: {stalled}"))
+    }
 }
 
 /// What the records of an index look like. All are made from a number, which orders them.
@@ -146,7 +154,11 @@ pub struct World {
 
 impl World {
     pub fn new(directory: &Path, kind: Kind, frames: usize) -> World {
-        let sandbox = Sandbox::new(directory, frames);
+        World::create(Sandbox::new(directory, frames), kind)
+    }
+
+    /// A new tree in a sandbox.
+    pub fn create(sandbox: Sandbox, kind: Kind) -> World {
         sandbox.create_space(SPACE, 4);
         let mut context = MiniTransactionContext::new(0);
         let mut mtr = sandbox.pages.begin(&mut context);
@@ -160,23 +172,39 @@ impl World {
         }
     }
 
-    pub fn add_index(
+    fn add_index(
         sandbox: &Sandbox,
         context: &mut MiniTransactionContext,
         kind: Kind,
         id: u64,
     ) -> Index {
+        let mut mtr = sandbox.pages.begin(context);
+        let index = Index::create(&mut mtr, SPACE, World::definition(kind, id)).unwrap();
+        mtr.commit();
+        index
+    }
+
+    /// The tree that an earlier run has left in the space of a sandbox.
+    pub fn open(sandbox: Sandbox, kind: Kind) -> World {
+        let mut context = MiniTransactionContext::new(0);
+        let mut mtr = sandbox.pages.begin(&mut context);
+        let index = Index::open(&mut mtr, SPACE, PageNumber(3), World::definition(kind, 101));
+        mtr.commit();
+        World {
+            sandbox,
+            index: Arc::new(index.unwrap()),
+            kind,
+        }
+    }
+
+    fn definition(kind: Kind, id: u64) -> IndexDefinition {
         let format = kind.format();
-        let definition = IndexDefinition {
+        IndexDefinition {
             id,
             name: format!("t.{kind:?}"),
             unique_fields: format.key_fields(),
             format,
-        };
-        let mut mtr = sandbox.pages.begin(context);
-        let index = Index::create(&mut mtr, SPACE, definition).unwrap();
-        mtr.commit();
-        index
+        }
     }
 
     pub fn user(&self, number: usize) -> User {
