@@ -279,7 +279,7 @@ pub fn run(flavor: Flavor, steps: Vec<Step>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(40))]
 
     #[test]
     fn readers_see_what_they_must_with_undo_tablespaces(

@@ -195,6 +195,7 @@ fn key_of(record: &UndoRecord<'_>) -> u32 {
 impl UndoApplier for Store {
     fn undo(
         &self,
+        transactions: &Transactions,
         transaction: &Transaction,
         _: &mut MiniTransactionContext,
         record: &UndoRecord<'_>,
@@ -208,9 +209,12 @@ impl UndoApplier for Store {
         };
         assert_eq!(row.trx_id, transaction.id());
         let mut version = self.version(key, row);
-        if version.step_back(record)? {
+        let mut remains = version.step_back(record)?;
+        if remains {
             *row = Store::row_of(&version);
-        } else {
+            remains = !(row.deleted && transactions.may_be_purged(row.trx_id));
+        }
+        if !remains {
             rows.remove(&key);
         }
         Ok(())
