@@ -51,6 +51,7 @@ pub use self::open::{EngineRecoveryReport, RecoveryTimes};
 pub use self::session::Session;
 pub use self::settings::{EngineOptions, EngineSettings};
 pub use self::statements::{StatementCounts, StatementKind};
+pub use self::tables::PutRow;
 
 use self::statements::SharedStatementCounts;
 use crate::doublewrite::Doublewrite;

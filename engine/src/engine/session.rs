@@ -351,8 +351,8 @@ impl Session {
                 first: &values.as_fields(),
                 last: &last_key.as_fields(),
             };
-            let rows_of = &engine.rows;
-            read::index_range_select(rows_of, rows, table, index, range, reading, lock, each)
+            let how = (reading, lock);
+            read::index_range_select(&engine.rows, rows, table, index, range, how, each)
         })
     }
 
