@@ -10,7 +10,7 @@ use innosim_engine::runtime::files::Crash;
 use innosim_engine::runtime::time::{MILLISECOND, NEVER, SECOND, Time};
 use innosim_engine::runtime::virtual_clock::{Outcome, Simulation};
 use innosim_engine::runtime::{JoinHandle, WaitKind, sleep, spawn};
-use innosim_engine::sysvar::Settings;
+use innosim_engine::sysvar::{Flavor, Settings};
 use innosim_engine::sysvar::TransactionIsolation::{ReadCommitted, RepeatableRead};
 use innosim_engine::table::{Assignment, IndexReading, ReadLock, Table, TableDefinition};
 
@@ -109,13 +109,24 @@ fn transfers(settings: &Settings, options: EngineOptions, committed: &Arc<Atomic
 
 #[test]
 fn transfers_survive_repeated_power_cuts() {
-    for seed in 0..3 {
+    let flavors = [
+        Flavor::MySql8_4,
+        Flavor::MySql5_7,
+        Flavor::MySql5_6,
+        Flavor::MariaDb10_11,
+        Flavor::MySql8_4,
+    ];
+    for (seed, flavor) in (0..).zip(flavors) {
         // A small log and pool: checkpoints, flushes and evictions happen all the time.
-        let settings = settings(&[
-            "innodb_redo_log_capacity=8M",
-            "innodb_buffer_pool_size=5M",
-            "innodb_purge_threads=2",
-        ]);
+        let variables: &[&str] = match flavor {
+            Flavor::MySql8_4 => &[
+                "innodb_redo_log_capacity=8M",
+                "innodb_buffer_pool_size=5M",
+                "innodb_purge_threads=2",
+            ],
+            _ => &["innodb_log_file_size=4M", "innodb_buffer_pool_size=5M"],
+        };
+        let settings = settings_of(flavor, variables);
         let mut simulation = simulation(seed);
         let first = settings.clone();
         simulation
