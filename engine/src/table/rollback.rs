@@ -265,8 +265,7 @@ impl RowUndo<'_> {
         key: &[KeyField<'_>],
         before: &Before<'_>,
     ) -> Result<(), TableError> {
-        let view = self.store.transactions.system().purge_view();
-        if !view.seen_by_all(before.trx_id) {
+        if !self.store.transactions.may_be_purged(before.trx_id) {
             return Ok(());
         }
         let index = &**self.table.clustered();
