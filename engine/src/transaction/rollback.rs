@@ -60,7 +60,6 @@ pub trait UndoApplier: Send + Sync {
     /// [`UpdateDeleted`]: super::undo::UndoRecordKind::UpdateDeleted
     fn undo(
         &self,
-        transactions: &Transactions,
         transaction: &Transaction,
         context: &mut MiniTransactionContext,
         record: &UndoRecord<'_>,
@@ -146,7 +145,7 @@ impl Transactions {
             fault,
         })?;
         applier
-            .undo(self, transaction, context, &record, pointer)
+            .undo(transaction, context, &record, pointer)
             .map_err(|source| RollbackError::Apply {
                 table_id: record.table_id,
                 source,

@@ -53,7 +53,7 @@ fn bank_in(directory: &Path, flavor: Flavor) -> (u64, u64, u64) {
     settings.purge_batch_size = 20;
     settings.purge_truncate_frequency = 4;
     let (_sandbox, transactions) = create_in(directory, &settings);
-    let store = Arc::new(Store::new());
+    let store = Arc::new(Store::new(&transactions));
     let mut session = transactions.session(0);
     transactions.begin(&mut session, BEGIN).unwrap();
     for key in 0..ACCOUNTS {

@@ -213,6 +213,7 @@ impl World {
             .filter(|s| s.transaction.undo_records() > 0);
         let with_undo = active.count();
         assert!(recovered.len() >= with_undo);
+        self.store.use_transactions(&opened);
         recovered.finish(&opened, &self.store).unwrap();
         self.transactions = opened;
         assert_eq!(self.store.contents(), self.committed);
@@ -266,8 +267,8 @@ pub fn run(flavor: Flavor, steps: Vec<Step>) {
                 .map(|n| Session::new(&transactions, n))
                 .collect(),
             settings,
+            store: Store::new(&transactions),
             transactions,
-            store: Store::new(),
             committed: Table::new(),
             context: MiniTransactionContext::new(0),
         };

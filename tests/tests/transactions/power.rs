@@ -160,7 +160,6 @@ impl Table {
 impl UndoApplier for Table {
     fn undo(
         &self,
-        _: &Transactions,
         _: &Transaction,
         context: &mut MiniTransactionContext,
         record: &UndoRecord<'_>,
