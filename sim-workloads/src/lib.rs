@@ -9,6 +9,8 @@
 //! * [`workload`] – sysbench's OLTP scripts as pure statement generators, and the
 //!   tables they run on. Nothing here knows the engine.
 //! * [`run`] – one run: options, plan, machine, clients, results.
+//! * [`server`] – the engine as what a run's clients talk to.
+//! * [`recovery`] – opening a data directory after a crash.
 //! * [`sweep`] – many runs: combinations, processes, summaries.
 //! * [`report`] – what is counted while statements run, sysbench's texts and the
 //!   JSON documents made from it.
@@ -19,8 +21,10 @@ pub mod cli;
 pub mod kernel;
 pub mod machine;
 pub mod progress;
+pub mod recovery;
 pub mod report;
 pub mod run;
+pub mod server;
 pub mod stats;
 pub mod sweep;
 pub mod workload;

@@ -14,6 +14,10 @@
 mod explain;
 mod kernel;
 mod output;
+mod prepare;
+mod recover;
+mod run;
+mod sweep;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -32,6 +36,10 @@ struct Innosim {
 enum Command {
     Explain(explain::Arguments),
     Kernel(kernel::Arguments),
+    Prepare(prepare::Arguments),
+    Recover(recover::Arguments),
+    Run(run::Arguments),
+    Sweep(sweep::Arguments),
 }
 
 /// How a subcommand that did its work ended.
@@ -66,6 +74,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let result = match innosim.subcommand {
         Command::Explain(arguments) => arguments.run(),
         Command::Kernel(arguments) => arguments.run(),
+        Command::Prepare(arguments) => arguments.run(),
+        Command::Recover(arguments) => arguments.run(),
+        Command::Run(arguments) => arguments.run(),
+        Command::Sweep(arguments) => arguments.run(),
     };
     match result {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
@@ -77,6 +89,16 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(Failure::Call(error)) => {
             complain(&error);
             ExitCode::from(2)
+        }
+    }
+}
+
+/// Tells what the user should know, on standard error.
+fn warn(warnings: &[String]) {
+    for warning in warnings {
+        match warning.strip_prefix("note: ") {
+            Some(note) => eprintln!("innosim: note: {note}"),
+            None => eprintln!("innosim: warning: {warning}"),
         }
     }
 }
