@@ -21,6 +21,7 @@ pub(super) struct Counts {
     pub(super) pages_read: AtomicU64,
     pub(super) pages_created: AtomicU64,
     pub(super) pages_written: AtomicU64,
+    pub(super) failed_writes: AtomicU64,
     pub(super) evictions: AtomicU64,
     pub(super) single_page_flushes: AtomicU64,
     pub(super) difficult_searches: AtomicU64,
@@ -58,6 +59,8 @@ pub struct InstanceStatistics {
     pub pages_created: u64,
     /// Pages written.
     pub pages_written: u64,
+    /// Pages that could not be written, and stayed dirty.
+    pub failed_writes: u64,
     /// Pages evicted.
     pub evictions: u64,
     /// Pages written by threads that needed a frame.
@@ -81,6 +84,7 @@ impl Lengths {
             pages_read: counts.pages_read.load(Relaxed),
             pages_created: counts.pages_created.load(Relaxed),
             pages_written: counts.pages_written.load(Relaxed),
+            failed_writes: counts.failed_writes.load(Relaxed),
             evictions: counts.evictions.load(Relaxed),
             single_page_flushes: counts.single_page_flushes.load(Relaxed),
             difficult_searches: counts.difficult_searches.load(Relaxed),

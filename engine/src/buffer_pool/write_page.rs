@@ -196,6 +196,7 @@ impl BufferPool {
     pub fn abandon_write(&self, page: FlushedPage) {
         let instance = &self.instances[page.instance];
         let block = instance.block(page.frame);
+        bump(&instance.counts.failed_writes);
         {
             let mut list = instance.flush_list();
             if block.io() == IoState::WriteRedirtied {

@@ -6,7 +6,7 @@
 
 use super::PageNumber;
 use super::index_header::FREE_SPACE_OF_EMPTY_PAGE;
-use super::record::{FIXED_HEADER_SIZE, INFO_MIN_REC, RecordImage, RecordStatus};
+use super::record::{FIXED_HEADER_SIZE, INFO_DELETED, INFO_MIN_REC, RecordImage, RecordStatus};
 use super::record_compare::KeyField;
 use super::record_format::{CHILD_LENGTH, RecordFormat};
 
@@ -60,6 +60,15 @@ impl RecordBuffer {
     /// An empty buffer. It grows with the first record and is then kept.
     pub fn new() -> RecordBuffer {
         RecordBuffer::default()
+    }
+
+    /// Marks the record built last as deleted.
+    ///
+    /// # Panics
+    /// If none was built.
+    pub fn mark_deleted(&mut self) {
+        assert!(!self.bytes.is_empty(), "no record was built");
+        self.bytes[self.extra - FIXED_HEADER_SIZE] |= INFO_DELETED;
     }
 
     /// The record built last.

@@ -72,11 +72,18 @@ latch_classes! {
     /// Transaction ids, lists of transactions and read views: word, id counter, list
     /// base and its first node, id vector head and end, view list base and first node.
     TrxSys = "trx_sys_mutex", Some(S), 8, 2;
+    /// Numbers of transactions in commit (8.0): word, list base, last node, low limit.
+    TrxSysSerialisation = "trx_sys_serialisation_mutex", Some(S), 4, 1;
+    /// A part of the map from ids to active transactions (8.0): word, bucket, node.
+    TrxSysShard = "trx_sys_shard_mutex", None, 3, 1;
     /// The lock system: word, hash cell, lock object, the transaction's lock list,
     /// the lock's bitmap, counters.
     LockSys = "lock_sys_mutex", Some(S), 6, 2;
     /// Reservation and copy into the log buffer: word, sn, buffer tail, two of data.
     LogBuffer = "log_sys_mutex", Some(S), 5, 2;
+    /// Putting pages into the flush lists in the order of their redo, up to 5.7: word,
+    /// two list bases.
+    LogFlushOrder = "log_flush_order_mutex", Some(S), 3, 1;
     /// Writing the log buffer to the log file.
     LogWriter = "log_writer_mutex", Some(S), 3, 1;
     /// Flushing the log file.

@@ -266,6 +266,20 @@ impl RawRwLock {
     }
 
     /// # Safety
+    /// The latch is held in SX.
+    unsafe fn upgrade_in_place(&self) {
+        let simulation = ambient::simulation();
+        // SAFETY: the caller holds the latch in SX; otherwise as in `acquire`.
+        unsafe {
+            if simulation.is_null() {
+                self.real.upgrade(lock_api::GuardSend::new());
+            } else {
+                Simulation::upgrade(simulation, &self.virtual_half, self.class);
+            }
+        }
+    }
+
+    /// # Safety
     /// The latch is held in this mode.
     #[inline]
     unsafe fn release(&self, mode: LatchMode, held: Held) {
@@ -368,15 +382,8 @@ unsafe impl lock_api::RawRwLockUpgrade for RawRwLock {
     }
 
     unsafe fn upgrade(&self, held: Held) -> Held {
-        let simulation = ambient::simulation();
-        // SAFETY: the caller holds the latch in SX; otherwise as in `acquire`.
-        unsafe {
-            if simulation.is_null() {
-                self.real.upgrade(lock_api::GuardSend::new());
-            } else {
-                Simulation::upgrade(simulation, &self.virtual_half, self.class);
-            }
-        }
+        // SAFETY: by the caller's promise.
+        unsafe { self.upgrade_in_place() };
         held
     }
 
@@ -465,6 +472,15 @@ impl PageLatch {
     pub unsafe fn unlock(&self, mode: LatchMode, held: Held) {
         // SAFETY: by the caller's promise.
         unsafe { self.0.release(mode, held) }
+    }
+
+    /// Makes SX an X, when the readers have left; the acquisition stays the same.
+    ///
+    /// # Safety
+    /// The latch is held in SX.
+    pub unsafe fn upgrade(&self) {
+        // SAFETY: by the caller's promise.
+        unsafe { self.0.upgrade_in_place() }
     }
 
     /// Whether somebody holds the latch in any mode.

@@ -112,6 +112,15 @@ pub fn is_virtual() -> bool {
     !ambient::simulation().is_null()
 }
 
+/// Whether this task is being unwound: it panics, or the power was cut. A destructor
+/// then leaves alone what others may be using.
+#[inline]
+pub fn is_unwinding() -> bool {
+    let simulation = ambient::simulation();
+    // SAFETY: the current simulation is alive, and no reference into it is kept.
+    std::thread::panicking() || (!simulation.is_null() && unsafe { Simulation::is_cut(simulation) })
+}
+
 /// The time: since the start of the simulation, or of the host's monotonic clock.
 /// A task's unsettled debt counts.
 #[inline]

@@ -10,7 +10,7 @@ use std::fmt;
 macro_rules! choices {
     ($($(#[$outer:meta])* $type:ident { $($(#[$inner:meta])* $variant:ident = $name:literal,)+ })+) => {$(
         $(#[$outer])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $type { $($(#[$inner])* $variant,)+ }
 
         impl $type {

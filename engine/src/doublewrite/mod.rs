@@ -1,0 +1,275 @@
+//! The doublewrite buffer: how a page gets to its file without being torn for good.
+//!
+//! Power can fail in the middle of a write of 16 KiB. What is left then is neither the
+//! old page nor the new one, and redo, which describes *changes* of a page, cannot repair
+//! it. So a page is first written to another place, and only when that write is complete
+//! to its own. Whichever of the two writes is torn, the other place has a whole page.
+//!
+//! ```text
+//!   flusher          batch of N pages              #ib_16384_0.dblwr      t1.ibd, t2.ibd
+//!   ---- page ---->  [p p p p p . . .]
+//!   ---- page ---->  [p p p p p p p p]  full:
+//!                           |---- one write of N pages ---->  segment
+//!                           |     (fsync, by flush method)
+//!                           |---- N asynchronous writes ------------------>  own places
+//!                                                                              |
+//!   next batch of this instance may be written   <---- the last of them ends --'
+//!                                                       fsync of the data files
+//! ```
+//!
+//! There is a *batch* for every instance of the buffer pool and kind of flush. It can
+//! fill while the one before is in flight, but it is written only after that one is
+//! complete: its data writes, too. So N, `innodb_doublewrite_pages`, bounds how many
+//! pages of an instance are in flight, and divides the cost of the doublewrite's write.
+//!
+//! A thread that needs a frame and writes a single page has a slot of its own, and does
+//! all writes itself, one after the other.
+//!
+//! | file | what it is about |
+//! |---|---|
+//! | `layout` | which bytes of which file are whose |
+//! | `files` | creating the files, finding them again |
+//! | `batch` | filling batches and writing them |
+//! | `data_write` | the pages' way to their own places, and its end |
+//! | `single_page` | pages of threads that need a frame |
+//! | `trouble` | writes that fail |
+//! | `detect_record` | page numbers instead of copies (`DETECT_ONLY`) |
+//! | `recovery` | after a crash: torn pages are found and repaired |
+//!
+//! Source: InnoDB 8.0.20 to 8.4. Earlier servers had one batch of 120 pages for all, in
+//! the system tablespace; their flavors get this layout, too.
+
+mod batch;
+mod data_write;
+mod detect_record;
+mod error;
+mod files;
+mod layout;
+mod queue;
+pub mod recovery;
+mod settings;
+mod single_page;
+mod trouble;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
+
+pub use detect_record::{ENTRIES_MAX, RECORD_BYTES};
+pub use error::DoublewriteError;
+pub use layout::{Layout, SINGLE_PAGE_SLOTS};
+pub use recovery::{RecoveryReport, recover};
+pub use settings::DoublewriteSettings;
+pub use trouble::{FailedStep, WriteTrouble};
+
+use self::batch::{BatchInstance, Segment};
+use self::data_write::DataWrite;
+use self::queue::WaitingQueue;
+use self::trouble::Trouble;
+use crate::buffer_pool::{FlushKind, FlushedPage, PageSink};
+use crate::metrics::Metrics;
+use crate::runtime::files::{AsyncIo, AsyncIoStatistics, File, FileSystem};
+use crate::runtime::time::NEVER;
+use crate::runtime::{Event, JoinHandle, LatchClass, Mutex, WaitKind};
+use crate::sysvar::DoublewriteMode;
+use crate::tablespace::Tablespaces;
+
+/// The doublewrite buffer of an engine; see the module's opening.
+pub struct Doublewrite {
+    settings: DoublewriteSettings,
+    layout: Layout,
+    /// Empty if doublewrite is off.
+    files: Vec<File>,
+    /// The file of page numbers, under `DETECT_ONLY`.
+    detect_file: Option<File>,
+    instances: Box<[BatchInstance]>,
+    segments: Box<[Segment]>,
+    /// Numbers of segments that no batch uses: for LRU batches, for flush-list batches.
+    free_segments: [WaitingQueue<u32>; 2],
+    /// Numbers of slots that no single-page flush uses.
+    free_slots: WaitingQueue<u32>,
+    data_writes: AsyncIo<DataWrite>,
+    /// Whether handler tasks take the ends of data writes. If not, whoever writes a batch
+    /// does its data writes, too.
+    has_handlers: AtomicBool,
+    handlers: Mutex<Vec<JoinHandle<()>>>,
+    /// Pages taken over and not given back.
+    pending: AtomicUsize,
+    idle: Event,
+    trouble: Trouble,
+    tablespaces: Arc<Tablespaces>,
+    metrics: Arc<Metrics>,
+}
+
+impl Doublewrite {
+    /// Creates the doublewrite files anew, of zeros, in place of all that are there; or,
+    /// if doublewrite is off, only removes them: old copies would be mistaken for current
+    /// ones. So [`recover`] comes first.
+    ///
+    /// # Errors
+    /// If a file cannot be created, for instance because the device is full.
+    pub fn create(
+        files: &FileSystem,
+        data_directory: &Path,
+        settings: DoublewriteSettings,
+        tablespaces: Arc<Tablespaces>,
+        metrics: Arc<Metrics>,
+    ) -> Result<Arc<Self>, DoublewriteError> {
+        let layout = Layout::new(settings.pool_instances, settings.files, settings.pages);
+        let directory = settings.directory_in(data_directory);
+        let created = files::create(files, &directory, &settings, &layout)?;
+        let segments: Box<[_]> = layout.segments().map(Segment::new).collect();
+        let of_kind = |kind: FlushKind| {
+            let own = (0..segments.len()).filter(|&number| segments[number].place.kind == kind);
+            WaitingQueue::new(own.map(|number| number as u32))
+        };
+        let free_segments = [of_kind(FlushKind::Lru), of_kind(FlushKind::List)];
+        let slots = layout.single_page_slots() as u32;
+        let instances = (0..layout.instances())
+            .map(|_| BatchInstance::new(&settings))
+            .collect::<Result<_, _>>()?;
+        Ok(Arc::new(Doublewrite {
+            data_writes: AsyncIo::new(settings.write_io_threads.max(1)),
+            files: created.copies,
+            detect_file: created.detect,
+            instances,
+            segments,
+            free_segments,
+            free_slots: WaitingQueue::new(0..slots),
+            has_handlers: AtomicBool::new(false),
+            handlers: Mutex::new(LatchClass::Plain, Vec::new()),
+            pending: AtomicUsize::new(0),
+            idle: Event::new(),
+            trouble: Trouble::new(),
+            settings,
+            layout,
+            tablespaces,
+            metrics,
+        }))
+    }
+
+    /// Starts the I/O handlers (`innodb_write_io_threads`), which take the ends of data
+    /// writes. Without them all writes are made by the flushers, one after the other: that
+    /// is the stepped mode.
+    pub fn start(self: &Arc<Self>) {
+        let mut handlers = self.handlers.lock();
+        if self.has_handlers.load(Acquire) || self.data_writes.is_closed() {
+            return;
+        }
+        handlers.extend((0..self.data_writes.segments()).map(|segment| {
+            let this = self.clone();
+            crate::runtime::spawn("io_write_thread", move || this.handle_ends(segment))
+        }));
+        self.has_handlers.store(true, Release);
+    }
+
+    /// Waits for pending writes and ends the handlers, for good. Flushers have stopped
+    /// before; what is written later is written without handlers.
+    pub fn stop(&self) {
+        if !self.has_handlers.load(Acquire) {
+            return;
+        }
+        self.wait_for_pending();
+        self.has_handlers.store(false, Release);
+        self.data_writes.close();
+        let handlers = std::mem::take(&mut *self.handlers.lock());
+        for handler in handlers {
+            handler.join();
+        }
+    }
+
+    /// What it was made from.
+    pub fn settings(&self) -> &DoublewriteSettings {
+        &self.settings
+    }
+
+    /// Which bytes of which file are whose.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// What is wrong with the writes just now, if anything: a full disk, a broken one.
+    /// The pages concerned are still dirty and in the pool; the next flush tries again,
+    /// and a success clears this.
+    pub fn trouble(&self) -> Option<WriteTrouble> {
+        self.trouble.present()
+    }
+
+    /// Writes and flushes that have failed so far.
+    pub fn failures(&self) -> u64 {
+        self.trouble.total()
+    }
+
+    /// Pages taken over and not given back yet.
+    pub fn pending(&self) -> usize {
+        self.pending.load(Acquire)
+    }
+
+    /// Data writes that have a slot, by handler (InnoDB's "Pending normal aio writes").
+    pub fn pending_data_writes(&self) -> Vec<usize> {
+        self.data_writes.pending()
+    }
+
+    /// Counts and times of the asynchronous data writes.
+    pub fn data_write_statistics(&self) -> AsyncIoStatistics {
+        self.data_writes.statistics()
+    }
+
+    /// Pages go to their own places at once.
+    fn is_off(&self) -> bool {
+        self.settings.mode == DoublewriteMode::Off
+    }
+
+    /// A page has been given back.
+    fn page_is_done(&self) {
+        if self.pending.fetch_sub(1, AcqRel) == 1 {
+            self.idle.set();
+        }
+    }
+}
+
+impl PageSink for Doublewrite {
+    fn write(&self, page: FlushedPage) {
+        self.pending.fetch_add(1, AcqRel);
+        if self.is_off() {
+            self.write_data(page, None);
+        } else {
+            self.queue_page(page);
+        }
+    }
+
+    fn write_single(&self, page: FlushedPage) {
+        self.pending.fetch_add(1, AcqRel);
+        self.write_single_page(page);
+    }
+
+    /// With doublewrite off this waits until no write is pending, whoever's it is, and
+    /// flushes the data files: so much is left of a batch.
+    fn end_of_batch(&self, kind: FlushKind, instance: usize) {
+        if self.is_off() {
+            self.wait_for_pending();
+            self.flush_data_files();
+        } else {
+            self.send_batch(kind, instance);
+        }
+    }
+
+    fn wait_for_pending(&self) {
+        loop {
+            let signals = self.idle.reset();
+            if self.pending() == 0 {
+                return;
+            }
+            self.idle.wait(signals, NEVER, WaitKind::Other);
+        }
+    }
+}
+
+impl std::fmt::Debug for Doublewrite {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Doublewrite")
+            .field("settings", &self.settings)
+            .field("pending", &self.pending())
+            .finish_non_exhaustive()
+    }
+}
