@@ -183,7 +183,10 @@ impl fmt::Display for RecoveryDocument {
         )?;
         if redo.torn_bytes > 0 {
             let torn = redo.torn_bytes;
-            writeln!(f, "    redo cut off     {torn} bytes of a mini-transaction without end")?;
+            writeln!(
+                f,
+                "    redo cut off     {torn} bytes of a mini-transaction without end"
+            )?;
         }
         writeln!(
             f,
@@ -196,7 +199,10 @@ impl fmt::Display for RecoveryDocument {
             self.rolled_back, self.rows_undone, times.roll_back
         )?;
         for table in &self.removed_tables {
-            writeln!(f, "    removed          {table}, whose creation was interrupted")?;
+            writeln!(
+                f,
+                "    removed          {table}, whose creation was interrupted"
+            )?;
         }
         for warning in &self.warnings {
             writeln!(f, "    warning          {warning}")?;

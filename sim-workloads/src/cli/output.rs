@@ -25,7 +25,9 @@ pub(super) struct OutputArguments {
 impl OutputArguments {
     /// Whether standard output is for JSON alone.
     pub(super) fn json_only(&self) -> bool {
-        self.json.as_ref().is_some_and(|path| path.as_os_str() == "-")
+        self.json
+            .as_ref()
+            .is_some_and(|path| path.as_os_str() == "-")
     }
 
     /// Whether the files can be written, before work begins whose results would be lost.
@@ -70,7 +72,9 @@ impl OutputArguments {
 /// # Errors
 /// If its directory does not exist, or a directory has its name.
 pub(super) fn check_file(option: &str, path: &Path) -> Result<(), Failure> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
     if parent.is_none_or(Path::is_dir) && !path.is_dir() {
         return Ok(());
     }

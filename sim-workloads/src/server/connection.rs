@@ -73,7 +73,7 @@ impl EngineConnection {
         };
         let table = &*server.tables[number as usize - 1];
         result.clear();
-        let mut take_c = |row: &Row<'_>| result.extend_from_slice(row.bytes(C).unwrap_or_default());
+        let take_c = |row: &Row<'_>| result.extend_from_slice(row.bytes(C).unwrap_or_default());
         match *statement {
             Statement::Begin | Statement::Commit => unreachable!("they have no table"),
             Statement::PointSelect { id, .. } => {

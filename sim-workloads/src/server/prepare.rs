@@ -19,13 +19,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use innosim_engine::engine::{Engine, EngineOptions};
-use innosim_engine::runtime::files::FileSystem;
 use innosim_engine::runtime::RealMachine;
+use innosim_engine::runtime::files::FileSystem;
 use innosim_engine::table::dictionary_file::{self, TableState};
 use innosim_engine::table::{ColumnType, TableDefinition, Value};
 
-use crate::run::space::{self, directory_bytes};
 use crate::run::data_directory::HostLock;
+use crate::run::space::{self, directory_bytes};
 use crate::run::{RunFiles, RunPlan, Watch};
 use crate::workload::schema::{self, TableSpec};
 
@@ -66,7 +66,10 @@ impl OtherTable {
 /// If the table is not one that the engine can make.
 pub(super) fn definition(table: &TableSpec) -> anyhow::Result<TableDefinition> {
     if !table.primary_key {
-        bail!("{}: a table without primary key is not supported", table.name);
+        bail!(
+            "{}: a table without primary key is not supported",
+            table.name
+        );
     }
     let mut definition = TableDefinition::new(SCHEMA, &table.name);
     for column in &table.columns {
