@@ -43,18 +43,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering::*};
 
+pub use self::background::EngineStep;
 pub use self::error::EngineError;
-pub use self::open::EngineRecoveryReport;
+pub use self::figures::EngineLevels;
+pub use self::open::{EngineRecoveryReport, RecoveryTimes};
 pub use self::session::Session;
 pub use self::settings::{EngineOptions, EngineSettings};
 
-use self::parts::Parts;
 use crate::doublewrite::Doublewrite;
 use crate::page::Lsn;
 use crate::page_cleaner::PageCleaner;
 use crate::redo_log::Pages;
+use crate::runtime::Mutex;
 use crate::runtime::files::{DirectoryLock, FileSystem};
-use crate::runtime::{LatchClass, Mutex};
 use crate::table::{Dictionary, RowStore, Table};
 use crate::transaction::PurgeTasks;
 

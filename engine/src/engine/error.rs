@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::buffer_pool::BufferPoolError;
 use crate::btree::BtreeError;
+use crate::buffer_pool::BufferPoolError;
 use crate::doublewrite::DoublewriteError;
 use crate::page_allocation::AllocationError;
 use crate::redo_log::RedoLogError;
@@ -63,6 +63,14 @@ pub enum EngineError {
         /// The last error of a write.
         why: Option<String>,
     },
+    /// A table's file is to be removed, and its pages are in use.
+    #[error("table '{name}' cannot be removed: {pages} of its pages are in use")]
+    SpaceInUse {
+        /// The table.
+        name: String,
+        /// Pages in use.
+        pages: usize,
+    },
     /// The settings name a flush policy that does not exist.
     #[error("{0}")]
     Setting(String),
@@ -111,7 +119,9 @@ pub enum EngineError {
         name: String,
     },
     /// Rows to be loaded are not in the order of their primary keys.
-    #[error("row {row} of the rows to load into {table}: its primary key is not above the one before")]
+    #[error(
+        "row {row} of the rows to load into {table}: its primary key is not above the one before"
+    )]
     LoadOrder {
         /// The table.
         table: String,

@@ -104,8 +104,8 @@ impl Engine {
             end - std::mem::replace(&mut start, end)
         };
         let doublewrite_settings = DoublewriteSettings::from_variables(settings);
-        let doublewrite =
-            doublewrite::recover(&files, directory, &doublewrite_settings, &spaces)?;
+        let copies = doublewrite_settings.directory_in(directory);
+        let doublewrite = doublewrite::recover(&files, &copies, &spaces)?;
         doublewrite.check()?;
         times.doublewrite = lap();
         let redo_settings = RedoSettings::from_variables(settings)?;

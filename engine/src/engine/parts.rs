@@ -94,7 +94,7 @@ pub(super) fn checkpoint_all(pages: &Pages, doublewrite: &Doublewrite) -> Result
     if left > 0 {
         return Err(EngineError::PagesNotWritten {
             pages: left,
-            why: doublewrite.trouble().map(|trouble| trouble.to_string()),
+            why: doublewrite.trouble().map(|trouble| trouble.message),
         });
     }
     pages.spaces.flush_for_checkpoint()?;

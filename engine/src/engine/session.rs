@@ -14,7 +14,6 @@ use std::sync::Arc;
 use super::Engine;
 use super::error::EngineError;
 use crate::lock::LockError;
-use crate::page::record_compare::KeyField;
 use crate::sysvar::TransactionIsolation;
 use crate::table::insert::insert;
 use crate::table::read::{self, KeyRange};
@@ -152,6 +151,10 @@ impl Session {
         kind: StatementKind,
         body: impl FnOnce(&mut Session) -> Result<T, TableError>,
     ) -> Result<T, EngineError> {
+        if kind == StatementKind::Change {
+            // Room in the redo files, before anything is latched or locked anew.
+            self.engine.pages.log.free_check()?;
+        }
         if !self.rows.transaction.is_active() {
             let isolation = self.engine.settings.isolation;
             self.begin_with(match kind {
@@ -159,9 +162,6 @@ impl Session {
                 StatementKind::Change => BeginOptions::read_write(isolation),
             })?;
             self.autocommit = true;
-        }
-        if kind == StatementKind::Change {
-            self.engine.pages.log.free_check();
         }
         self.engine.rows.admission.enter(&mut self.rows.seat);
         let transactions = &self.engine.rows.transactions;
@@ -232,10 +232,7 @@ impl Session {
         first: &[Value<'_>],
         last: &[Value<'_>],
     ) -> Result<(), RowError> {
-        for (values, buffer) in [
-            (first, &mut self.values),
-            (last, &mut self.last_key),
-        ] {
+        for (values, buffer) in [(first, &mut self.values), (last, &mut self.last_key)] {
             if values.len() > columns.len() {
                 return Err(RowError::Count {
                     table: table.name().into(),

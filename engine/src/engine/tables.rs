@@ -49,7 +49,7 @@ impl Engine {
     /// If there is a table of that name, the definition breaks a rule, or a file cannot be
     /// written.
     pub fn create_table(&self, definition: TableDefinition) -> Result<Arc<Table>, EngineError> {
-        self.create(definition, true, |_, _, _| Ok(()))
+        self.add_table(definition, true, |_, _, _| Ok(()))
     }
 
     /// Creates a table and loads rows into it, which come in ascending order of their
@@ -64,14 +64,14 @@ impl Engine {
         definition: TableDefinition,
         mut next: impl FnMut(&mut dyn FnMut(&[Value<'_>])) -> bool,
     ) -> Result<Arc<Table>, EngineError> {
-        let table = self.create(definition, false, |engine, table, context| {
+        let table = self.add_table(definition, false, |engine, table, context| {
             engine.load(table, context, &mut next)?;
             checkpoint_all(&engine.pages, &engine.doublewrite)
         })?;
         Ok(table)
     }
 
-    fn create(
+    fn add_table(
         &self,
         definition: TableDefinition,
         logged: bool,
@@ -83,7 +83,10 @@ impl Engine {
         let dictionary = self.dictionary().clone();
         let mut change = dictionary.change();
         let content = change.content();
-        let mut names = content.tables.iter().map(|table| table.definition.full_name());
+        let mut names = content
+            .tables
+            .iter()
+            .map(|table| table.definition.full_name());
         if names.any(|other| other == name) {
             return Err(EngineError::TableExists { name });
         }
@@ -102,11 +105,13 @@ impl Engine {
             content.next_index_id = next_index_id;
             content.tables.push(entry.clone());
         })?;
-        let made = self.make(&entry, layout, definitions, logged).and_then(|table| {
-            let mut context = MiniTransactionContext::new(0);
-            fill(self, &table, &mut context)?;
-            Ok(table)
-        });
+        let made = self
+            .make(&entry, layout, definitions, logged)
+            .and_then(|table| {
+                let mut context = MiniTransactionContext::new(0);
+                fill(self, &table, &mut context)?;
+                Ok(table)
+            });
         match made {
             Ok(table) => {
                 change.write(|content| {
@@ -146,7 +151,8 @@ impl Engine {
         let spaces = &self.pages.spaces;
         spaces.create(space, &name, &path, flags, INITIAL_PAGES)?;
         self.files.sync_directory(&schema, WaitKind::Other)?;
-        self.files.sync_directory(&self.directory, WaitKind::Other)?;
+        self.files
+            .sync_directory(&self.directory, WaitKind::Other)?;
 
         let mut context = MiniTransactionContext::new(0);
         let mut mtr = self.pages.begin(&mut context);
@@ -238,11 +244,7 @@ impl Engine {
 }
 
 /// Encodes a row in the order of its columns.
-fn encode_row(
-    table: &Table,
-    values: &[Value<'_>],
-    row: &mut FieldBuffer,
-) -> Result<(), RowError> {
+fn encode_row(table: &Table, values: &[Value<'_>], row: &mut FieldBuffer) -> Result<(), RowError> {
     let definition = table.definition();
     if values.len() != definition.columns.len() {
         return Err(RowError::Count {
@@ -369,7 +371,13 @@ fn remove_files(
         mtr.log_file_operation(&FileOperation::Delete { space });
         let end = mtr.commit();
         pages.log.flush_up_to(end);
-        pages.pool.discard_space(space);
+        let in_use = pages.pool.discard_space(space);
+        if in_use > 0 {
+            return Err(EngineError::SpaceInUse {
+                name: entry.definition.full_name(),
+                pages: in_use,
+            });
+        }
         pages.spaces.close(space);
     }
     if files.exists(&path)? {

@@ -176,6 +176,11 @@ impl Cells<AtomicU64> {
 }
 
 impl Cells<u64> {
+    /// Adds to a sum.
+    pub(super) fn add_to_sum(&mut self, place: Growing, amount: u64) {
+        self.growing[place.0] += amount;
+    }
+
     /// Adds what a shard holds.
     pub(super) fn merge(&mut self, shard: &Cells<AtomicU64>) {
         for (sum, part) in self.growing.iter_mut().zip(&shard.growing) {

@@ -116,6 +116,24 @@ impl MetricsSnapshot {
         }
     }
 
+    /// Adds operations on files that are counted elsewhere, where the files are: how many,
+    /// their time in picoseconds, their bytes. Their extremes are not known there.
+    pub fn add_file_operations(
+        &mut self,
+        event: FileEvent,
+        operation: FileOperation,
+        (count, picoseconds, bytes): (u64, u64, u64),
+    ) {
+        for (quantity, amount) in [
+            (FileQuantity::Count, count),
+            (FileQuantity::Picoseconds, picoseconds),
+            (FileQuantity::Bytes, bytes),
+        ] {
+            let place = Growing::file(event, operation, quantity);
+            self.cells.add_to_sum(place, amount);
+        }
+    }
+
     /// `performance_schema.file_summary_by_event_name`: a row for each kind of file, in
     /// the order of names.
     pub fn files(&self) -> Vec<FileSummary> {

@@ -1,21 +1,98 @@
 //! The redo log itself.
 
+use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 
-use super::block::{FIRST_LSN, lsn_of};
+use super::block::{FIRST_LSN, block_start, lsn_of};
+use super::checkpoint::Checkpoints;
+use super::error::RedoLogError;
+use super::file_format::Checkpoint;
 use super::log_buffer::LogBuffer;
+use super::log_files::LogFiles;
 use super::settings::{LINK_WAIT, LogConcurrency, RedoSettings};
-use crate::buffer_pool::WriteAheadLog;
+use super::tasks::Tasks;
+use super::waiting::EventSlots;
+use super::write::{FlushTimes, FlusherState, WriterState};
 use crate::metrics::{Counter, Metrics, WaitFamily};
 use crate::page::Lsn;
-use crate::runtime::{LatchClass, Mutex, MutexGuard, WaitKind, sleep};
+use crate::runtime::files::FileSystem;
+use crate::runtime::{self, Event, LatchClass, Mutex, MutexGuard, WaitKind, sleep};
 
 /// The redo log; see the module's opening.
-#[derive(Debug)]
 pub struct RedoLog {
+    pub(super) settings: RedoSettings,
     pub(super) buffer: LogBuffer,
     order: Order,
+    /// Nothing for a log without files.
+    pub(super) device: Option<Device>,
+    pub(super) signals: Signals,
+    pub(super) checkpoints: Checkpoints,
+    pub(super) tasks: Tasks,
     pub(super) metrics: Arc<Metrics>,
+    failure: Mutex<Option<String>>,
+    failed: AtomicBool,
+}
+
+/// The marks, not thousands of events.
+impl fmt::Debug for RedoLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedoLog")
+            .field("current_lsn", &self.current_lsn())
+            .field("written_lsn", &self.written_lsn())
+            .field("flushed_lsn", &self.flushed_lsn())
+            .field("checkpoint_lsn", &self.checkpoint_lsn())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The files, and who works on them.
+#[derive(Debug)]
+pub(super) struct Device {
+    pub(super) files: LogFiles,
+    pub(super) writer: Mutex<WriterState>,
+    pub(super) flusher: Mutex<FlusherState>,
+    pub(super) flushed: AtomicU64,
+    /// Somebody needs redo up to here to be flushed, whatever commits do.
+    pub(super) flush_wanted: AtomicU64,
+    pub(super) last_flush: AtomicU64,
+    pub(super) flush_times: FlushTimes,
+    /// Without log threads: whether some user is flushing.
+    pub(super) flush_under_way: Mutex<bool>,
+}
+
+/// Who wakes whom.
+#[derive(Debug)]
+pub(super) struct Signals {
+    pub(super) writer: Event,
+    pub(super) flusher: Event,
+    pub(super) write_notifier: Event,
+    pub(super) flush_notifier: Event,
+    pub(super) checkpointer: Event,
+    pub(super) governor: Event,
+    pub(super) flush_ended: Event,
+    pub(super) write_slots: EventSlots,
+    pub(super) flush_slots: EventSlots,
+}
+
+/// `innodb_log_write_events` and `innodb_log_flush_events`.
+const EVENT_SLOTS: usize = 2048;
+
+impl Signals {
+    fn new(slots: usize) -> Self {
+        Signals {
+            writer: Event::new(),
+            flusher: Event::new(),
+            write_notifier: Event::new(),
+            flush_notifier: Event::new(),
+            checkpointer: Event::new(),
+            governor: Event::new(),
+            flush_ended: Event::new(),
+            write_slots: EventSlots::new(slots),
+            flush_slots: EventSlots::new(slots),
+        }
+    }
 }
 
 /// What keeps mini-transactions apart that put redo into the buffer.
@@ -43,23 +120,142 @@ impl Order {
 }
 
 impl RedoLog {
+    /// Up to 5.7 and in MariaDB the log mutex is held while a write is prepared.
+    pub(super) fn lock_for_composing(&self) -> Option<MutexGuard<'_, ()>> {
+        match &self.order {
+            Order::LinkBuffers => None,
+            Order::Mutexes { log, .. } => Some(log.lock()),
+        }
+    }
+}
+
+impl RedoLog {
     /// A log without files: what is in its buffer without a gap counts as written and
     /// flushed. For data that is thrown away after a crash, and for tests of what is
     /// above the log.
     ///
     /// # Errors
     /// If there is no memory for the buffer.
-    pub fn volatile(settings: &RedoSettings, metrics: Arc<Metrics>) -> std::io::Result<Arc<Self>> {
+    pub fn volatile(
+        settings: &RedoSettings,
+        metrics: Arc<Metrics>,
+    ) -> Result<Arc<Self>, RedoLogError> {
+        Self::new(settings, FIRST_LSN, None, metrics)
+    }
+
+    /// Makes the files of a new log in a directory (`innodb_log_group_home_dir`), with a
+    /// checkpoint at their beginning.
+    ///
+    /// # Errors
+    /// If there is a log, or files cannot be made.
+    pub fn create(
+        system: FileSystem,
+        home: &Path,
+        settings: &RedoSettings,
+        metrics: Arc<Metrics>,
+    ) -> Result<Arc<Self>, RedoLogError> {
+        let uuid = runtime::stream("redo log uuid").next_u64() as u32;
+        let files = LogFiles::create(system, home, settings.layout, settings.io, uuid)?;
+        let checkpoint = Checkpoint {
+            number: 0,
+            lsn: FIRST_LSN,
+        };
+        files.write_checkpoint(&checkpoint)?;
+        Self::with_files(settings, files, checkpoint, FIRST_LSN, metrics)
+    }
+
+    /// A log over files, which goes on at `start`.
+    pub(super) fn with_files(
+        settings: &RedoSettings,
+        files: LogFiles,
+        checkpoint: Checkpoint,
+        start: Lsn,
+        metrics: Arc<Metrics>,
+    ) -> Result<Arc<Self>, RedoLogError> {
+        let file = files.next_file(block_start(start), checkpoint.lsn)?;
+        let device = Device {
+            flusher: Mutex::new(
+                LatchClass::LogFlusher,
+                FlusherState {
+                    file: file.file.clone(),
+                },
+            ),
+            writer: Mutex::new(
+                LatchClass::LogWriter,
+                WriterState::new(file, settings.write_ahead_size)?,
+            ),
+            files,
+            flushed: AtomicU64::new(start),
+            flush_wanted: AtomicU64::new(0),
+            last_flush: AtomicU64::new(runtime::now()),
+            flush_times: FlushTimes::default(),
+            flush_under_way: Mutex::new(LatchClass::Plain, false),
+        };
+        let log = Self::new(settings, start, Some(device), metrics)?;
+        log.checkpoints.set(checkpoint, &log.settings.limits);
+        Ok(log)
+    }
+
+    fn new(
+        settings: &RedoSettings,
+        start: Lsn,
+        device: Option<Device>,
+        metrics: Arc<Metrics>,
+    ) -> Result<Arc<Self>, RedoLogError> {
+        let bytes = settings.log_buffer_size;
+        let buffer = LogBuffer::new(
+            bytes,
+            settings.recent_written_size,
+            settings.recent_closed_size,
+            start,
+        );
+        let buffer = buffer.map_err(|source| RedoLogError::Memory { bytes, source })?;
+        let slots = match device {
+            Some(_) => EVENT_SLOTS,
+            None => 1,
+        };
         Ok(Arc::new(RedoLog {
-            buffer: LogBuffer::new(
-                settings.log_buffer_size,
-                settings.recent_written_size,
-                settings.recent_closed_size,
-                FIRST_LSN,
-            )?,
+            buffer,
             order: Order::new(settings.concurrency),
+            signals: Signals::new(slots),
+            checkpoints: Checkpoints::new(start),
+            tasks: Tasks::new(),
             metrics,
+            failure: Mutex::new(LatchClass::Plain, None),
+            failed: AtomicBool::new(false),
+            device,
+            settings: settings.clone(),
         }))
+    }
+
+    /// What the log was made from.
+    pub fn settings(&self) -> &RedoSettings {
+        &self.settings
+    }
+
+    // ---- failures -------------------------------------------------------------
+
+    /// Why redo could not be written when it was last tried. Trying goes on.
+    pub fn failure(&self) -> Option<String> {
+        match self.has_failed() {
+            true => self.failure.lock().clone(),
+            false => None,
+        }
+    }
+
+    pub(super) fn has_failed(&self) -> bool {
+        self.failed.load(Acquire)
+    }
+
+    pub(super) fn set_failure(&self, error: &RedoLogError) {
+        *self.failure.lock() = Some(error.to_string());
+        self.failed.store(true, Release);
+    }
+
+    pub(super) fn clear_failure(&self) {
+        if self.has_failed() {
+            self.failed.store(false, Release);
+        }
     }
 
     // ---- marks ----------------------------------------------------------------
@@ -99,6 +295,8 @@ impl RedoLog {
                 let (start, end) = (lsn_of(sn), lsn_of(sn + group.len() as u64));
                 self.copy(sn, group, shard, None);
                 self.wait_to_close(start, shard);
+                self.checkpoints
+                    .note_disorder(start, self.buffer.closed_tail());
                 note(start, end);
                 self.close(start, end, shard);
                 end
@@ -119,6 +317,8 @@ impl RedoLog {
                 // In 5.1 the log mutex is kept.
                 let guard = guard.filter(|_| order.is_none());
                 self.wait_to_close(start, shard);
+                self.checkpoints
+                    .note_disorder(start, self.buffer.closed_tail());
                 note(start, end);
                 self.close(start, end, shard);
                 drop(order);
@@ -197,30 +397,5 @@ impl RedoLog {
             self.write_up_to(wanted);
         }
         shard.record_wait(WaitFamily::LogOnBufferSpace, rounds);
-    }
-
-    // ---- writing --------------------------------------------------------------
-
-    /// Waits until redo up to `lsn` is written.
-    pub fn write_up_to(&self, lsn: Lsn) {
-        let wanted = lsn.min(self.current_lsn());
-        loop {
-            let ready = self.ready_lsn();
-            self.buffer.set_written(ready);
-            if ready >= wanted {
-                return;
-            }
-            sleep(LINK_WAIT, WaitKind::LogWrite);
-        }
-    }
-}
-
-impl WriteAheadLog for RedoLog {
-    fn flush_up_to(&self, lsn: Lsn) {
-        self.write_up_to(lsn);
-    }
-
-    fn flushed_lsn(&self) -> Lsn {
-        self.written_lsn()
     }
 }

@@ -100,6 +100,20 @@ impl LogBuffer {
         Ok(this)
     }
 
+    /// The log goes on in a block that is in the file already: what it has before `end`
+    /// is put in front. Nobody else uses the buffer yet.
+    pub(super) fn preload(&self, end: Lsn, block: &[u8; BLOCK_SIZE]) {
+        let used = end as usize % BLOCK_SIZE;
+        debug_assert_eq!(self.written_lsn(), end);
+        if used == HEADER_SIZE {
+            return;
+        }
+        // SAFETY: the range is within a block of the ring.
+        unsafe {
+            std::ptr::copy_nonoverlapping(block.as_ptr(), self.memory.at(block_start(end)), used);
+        }
+    }
+
     // ---- marks ----------------------------------------------------------------
 
     /// End of what has been reserved.
@@ -126,9 +140,15 @@ impl LogBuffer {
         self.written.load(Acquire)
     }
 
-    /// Redo up to here has left the buffer; its place is free.
-    pub(super) fn set_written(&self, lsn: Lsn) {
-        self.written.fetch_max(lsn, AcqRel);
+    /// Redo up to here has left the buffer; its place is free. Returns how far that is.
+    pub(super) fn set_written(&self, lsn: Lsn) -> Lsn {
+        self.written.fetch_max(lsn, AcqRel).max(lsn)
+    }
+
+    /// As [`closed_lsn`](Self::closed_lsn), without moving it.
+    #[inline]
+    pub(super) fn closed_tail(&self) -> Lsn {
+        self.recent_closed.tail()
     }
 
     /// By how much flush lists may be out of order.
@@ -223,6 +243,30 @@ impl LogBuffer {
         }
         cpu(Cost::LogLink);
         self.recent_written.add(start, end);
+    }
+
+    // ---- for the writer -------------------------------------------------------
+
+    /// The block that begins at this LSN.
+    pub(super) fn block(&self, lsn: Lsn) -> *mut [u8; BLOCK_SIZE] {
+        debug_assert_eq!(lsn % BLOCK_SIZE as u64, 0);
+        self.memory.at(lsn).cast()
+    }
+
+    /// Bytes from this LSN on that are one piece of memory.
+    pub(super) fn contiguous(&self, lsn: Lsn) -> u64 {
+        self.memory.size - lsn % self.memory.size
+    }
+
+    /// Bytes of the ring.
+    ///
+    /// # Safety
+    /// They are one piece of memory, and nobody writes them: they are ready, and the
+    /// caller is the writer.
+    pub(super) unsafe fn bytes(&self, lsn: Lsn, length: u64) -> &[u8] {
+        debug_assert!(length <= self.contiguous(lsn));
+        // SAFETY: within the ring; otherwise by the caller's promise.
+        unsafe { std::slice::from_raw_parts(self.memory.at(lsn), length as usize) }
     }
 
     /// The pages of a reserved range are in the flush lists.

@@ -25,27 +25,48 @@
 //! | `block` | blocks of 512 bytes; sn and LSN |
 //! | `log_buffer`, `link_buffer` | redo in memory, made by many at once |
 //! | `log` | the log itself |
+//! | `write`, `durability`, `waiting` | writing, flushing, and who waits for it |
+//! | `log_files`, `file_format` | the files |
+//! | `capacity`, `checkpoint` | how much redo there may be, and what makes it less |
+//! | `tasks` | the log's threads |
+//! | `recovery` | from redo files to pages as they were |
 //! | `sandbox` | all that is below, in small: for tests of what is above |
 //!
 //! Source: InnoDB as in MySQL 8.4; what earlier versions do differently is said where it
 //! is.
 
 pub mod block;
+mod capacity;
+mod checkpoint;
+mod durability;
+mod error;
+mod file_format;
 mod link_buffer;
 mod log;
 mod log_buffer;
+mod log_files;
 mod memo;
 mod mini_transaction;
 mod pages;
 mod record;
+mod recovery;
 pub mod sandbox;
 mod settings;
+mod tasks;
+mod waiting;
+mod write;
 
+pub use capacity::{RedoLimits, RedoTooSmall};
+pub use checkpoint::{CheckpointSource, PoolSource};
+pub use error::RedoLogError;
+pub use file_format::HeaderFault;
 pub use log::RedoLog;
+pub use log_files::{FileLayout, LogIo};
 pub use memo::{PageHandle, Savepoint};
 pub use mini_transaction::{MiniTransaction, PageAccessError};
 pub use pages::{MiniTransactionContext, Pages};
 pub use record::{
     FileOperation, GroupBuffer, NAME_LENGTH_MAX, RecordFault, RedoRecord, group_length, read_group,
 };
-pub use settings::{LogConcurrency, RedoSettings};
+pub use recovery::{Recovery, RecoveryReport};
+pub use settings::{CommitPolicy, FreeCheck, LogConcurrency, LogWriting, RedoSettings};

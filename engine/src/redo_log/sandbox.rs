@@ -24,6 +24,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::checkpoint::PoolSource;
 use super::log::RedoLog;
 use super::pages::Pages;
 use super::settings::RedoSettings;
@@ -144,6 +145,20 @@ impl Sandbox {
         let path = self.path_of(space);
         let created = self.pages.spaces.create(space, &name, &path, flags, pages);
         created.expect("the tablespace can be created")
+    }
+
+    /// Opens a tablespace of an earlier sandbox in the same directory.
+    pub fn open_space(&self, space: SpaceId) -> Arc<Tablespace> {
+        let name = format!("test/t{space}");
+        let path = self.path_of(space);
+        let opened = self.pages.spaces.open_unchecked(space, &name, &path);
+        opened.expect("the tablespace can be opened")
+    }
+
+    /// Starts the log's background tasks, with checkpoints by this pool.
+    pub fn start_log(&self) {
+        let source = PoolSource::new(&self.pages.pool, self.pages.spaces.clone());
+        self.pages.log.start(source);
     }
 
     /// Writes all dirty pages.

@@ -177,6 +177,10 @@ costs! {
     RowBuild = "row_build", Work 250;
     /// Putting an older version of a row together from an undo record. Instructions.
     RowVersion = "row_version", Work 200;
+    /// Completing a block of redo: header and checksum. Published: CRC-32C at 10 GB/s.
+    LogBlock = "log_block", Work 60;
+    /// Reading a record in recovery and applying it to its page. Instructions.
+    RedoApply = "redo_apply", Work 150;
 }
 
 impl Cost {

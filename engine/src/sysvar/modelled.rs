@@ -162,6 +162,7 @@ modelled! {
     innodb_log_file_size: u64,
     innodb_log_files_in_group: u64,
     innodb_log_write_ahead_size: u64,
+    innodb_log_writer_threads: bool,
     innodb_log_checkpoint_every: u64,
     innodb_flush_log_at_trx_commit: u64,
     innodb_flush_log_at_timeout: u64,

@@ -15,7 +15,7 @@ use crate::page::record_compare::KeyField;
 use crate::page::record_format::MAX_COLUMNS;
 
 /// A list of fields that owns their bytes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FieldBuffer {
     bytes: Vec<u8>,
     /// Where a field starts and ends; `None` for NULL.

@@ -1,4 +1,9 @@
 //! The redo log and mini-transactions, under both clocks.
 
+mod capacity;
+mod commits;
+mod crash;
+mod damage;
 mod memo;
+mod model;
 mod support;

@@ -154,6 +154,10 @@ wait_families! {
     LogWriter: Log "log_writer";
     /// The log flusher waits for redo to flush
     LogFlusher: Log "log_flusher";
+    /// The notifier of users that wait for a write waits for a write
+    LogWriteNotifier: Log "log_write_notifier";
+    /// The notifier of users that wait for a flush waits for a flush
+    LogFlushNotifier: Log "log_flush_notifier";
     /// A user waits for redo to be written
     LogOnWrite: Log "log_on_write";
     /// A user waits for redo to be flushed

@@ -1,0 +1,545 @@
+//! Recovery: from redo files to pages as they were.
+//!
+//! ```text
+//!   checkpoint                                          end of the log
+//!      |                                                      |
+//!   ---+[ A ][ B ][  C  ][ D ][   E   ][ F ][ G ][  H (torn)  x
+//!      \_________________ complete groups __________/
+//!           by page:   page 3: A D G     page 7: B C E     ...
+//! ```
+//!
+//! 1. **Open.** The newest valid checkpoint of all files says where to begin.
+//! 2. **Scan.** Blocks are read in chunks of 64 KiB. The log ends at the first block that
+//!    has not the number or the checksum that it should have, or is not full.
+//! 3. **Parse.** Only complete groups count. A group whose end was lost never happened.
+//! 4. **Apply.** Records are put in order by page, and pages are brought up to date in
+//!    the order of their addresses. A record is skipped if the page has it: its group
+//!    begins before the page's LSN. A page that redo makes anew is not read.
+//!
+//! The log then goes on at its end, in the same block. Blocks behind the end are cleared
+//! first where they look as if they followed it: writes that had reached the medium
+//! though one before them had not. Otherwise the next recovery would take them for the
+//! continuation of what is written now.
+//!
+//! Torn *pages* are repaired before, from the doublewrite files.
+//!
+//! Source: MySQL 8.4 (`recv_recovery_from_checkpoint_start`). InnoDB applies in batches
+//! that fit into the pool; here the records, not the pages, are held in memory all at
+//! once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use super::block::{
+    BLOCK_SIZE, BlockHeader, HEADER_SIZE, TRAILER, block_number, block_start, checksum, epoch,
+    lsn_of, sn_of, stored_checksum,
+};
+use super::error::RedoLogError;
+use super::file_format::Checkpoint;
+use super::log::RedoLog;
+use super::log_files::LogFiles;
+use super::record::{FileOperation, RecordFault, RedoRecord, read_group};
+use super::settings::RedoSettings;
+use crate::buffer_pool::{BlockHandle, BufferPool, FixMode, Waits};
+use crate::metrics::Metrics;
+use crate::page::{Lsn, PageBytes, PageId, SpaceId, fil};
+use crate::runtime::files::FileSystem;
+use crate::runtime::{Cost, LatchMode, WaitKind, cpu, cpu_times};
+use crate::tablespace::Tablespaces;
+
+const BLOCK: u64 = BLOCK_SIZE as u64;
+/// Bytes read at a time: four pages (InnoDB's `RECV_SCAN_SIZE`).
+const SCAN_SIZE: usize = 64 << 10;
+
+/// What recovery has found and done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecoveryReport {
+    /// Where it began.
+    pub checkpoint_lsn: Lsn,
+    /// The end of the last complete group; the log goes on there.
+    pub end_lsn: Lsn,
+    /// Bytes of blocks that were read and are good.
+    pub scanned_bytes: u64,
+    /// Bytes of redo behind the last complete group, which never happened.
+    pub torn_bytes: u64,
+    /// Complete groups behind the checkpoint.
+    pub groups: u64,
+    /// Their records.
+    pub records: u64,
+    /// Pages that they are about.
+    pub pages: u64,
+    /// Pages that were not up to date.
+    pub pages_applied: u64,
+    /// Of those, pages that were made anew, without being read.
+    pub pages_made: u64,
+    /// Records that were applied.
+    pub records_applied: u64,
+}
+
+impl RecoveryReport {
+    /// Whether there was anything to do.
+    pub fn was_needed(&self) -> bool {
+        self.groups > 0
+    }
+}
+
+/// A log that has been read, and whose redo is to be applied.
+#[derive(Debug)]
+pub struct Recovery {
+    log: Arc<RedoLog>,
+    payload: Vec<u8>,
+    groups: Vec<Group>,
+    report: RecoveryReport,
+}
+
+/// A complete group of records.
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    /// In the payload.
+    offset: usize,
+    start: Lsn,
+    end: Lsn,
+}
+
+/// One record of a page: where it is.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    group: u32,
+    /// Its place in its group.
+    record: u32,
+}
+
+/// What the scan of the blocks has found.
+struct Scan {
+    /// Redo from the first group that begins at or behind the checkpoint's block.
+    payload: Vec<u8>,
+    /// The LSN of its first byte, once a group has begun.
+    payload_start: Option<Lsn>,
+    /// The end of good blocks.
+    end: Lsn,
+}
+
+impl RedoLog {
+    /// Opens the log of an earlier run: finds the checkpoint and reads all redo behind
+    /// it. The log is complete then, and can be given to a buffer pool; nothing has been
+    /// applied yet.
+    ///
+    /// # Errors
+    /// If files are missing, of another log, damaged in the middle, or have no checkpoint;
+    /// or if they hold what is no redo.
+    pub fn open_for_recovery(
+        system: FileSystem,
+        home: &Path,
+        settings: &RedoSettings,
+        metrics: Arc<Metrics>,
+    ) -> Result<Recovery, RedoLogError> {
+        let files = LogFiles::open(system, home, settings.layout, settings.io)?;
+        let (checkpoint, faults) = files.newest_checkpoint()?;
+        let Some(checkpoint) = checkpoint else {
+            return Err(RedoLogError::NoCheckpoint {
+                directory: files.directory().to_path_buf(),
+                reasons: faults,
+            });
+        };
+        check_range(&files, &checkpoint)?;
+        let scan = scan(&files, checkpoint.lsn)?;
+        if scan.end < checkpoint.lsn {
+            return Err(RedoLogError::CutShort {
+                directory: files.directory().to_path_buf(),
+                checkpoint: checkpoint.lsn,
+                end: scan.end,
+            });
+        }
+        if settings.io.sync {
+            check_nothing_follows(&files, &scan)?;
+        }
+        let mut report = RecoveryReport {
+            checkpoint_lsn: checkpoint.lsn,
+            scanned_bytes: block_start(scan.end + BLOCK - 1) - block_start(checkpoint.lsn),
+            ..RecoveryReport::default()
+        };
+        let groups = parse(&scan, &checkpoint, &mut report)?;
+        clear_what_follows(&files, report.end_lsn)?;
+        let last_block = read_block(&files, block_start(report.end_lsn))?;
+        let log = RedoLog::with_files(settings, files, checkpoint, report.end_lsn, metrics)?;
+        if let Some(block) = last_block {
+            log.buffer.preload(report.end_lsn, &block);
+        }
+        Ok(Recovery {
+            log,
+            payload: scan.payload,
+            groups,
+            report,
+        })
+    }
+}
+
+/// Checks that the files hold the checkpoint.
+fn check_range(files: &LogFiles, checkpoint: &Checkpoint) -> Result<(), RedoLogError> {
+    match files.range() {
+        Some((first, end)) if !(first..=end).contains(&block_start(checkpoint.lsn)) => {
+            Err(RedoLogError::CheckpointOutside {
+                directory: files.directory().to_path_buf(),
+                lsn: checkpoint.lsn,
+                first,
+                end,
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a block is what should be at this LSN.
+fn is_good(block: &[u8; BLOCK_SIZE], lsn: Lsn) -> bool {
+    let header = BlockHeader::read(block);
+    header.number == block_number(lsn)
+        && header.epoch == epoch(lsn)
+        && (HEADER_SIZE..=BLOCK_SIZE).contains(&usize::from(header.length))
+        && usize::from(header.first_group) < TRAILER
+        && stored_checksum(block) == checksum(block)
+}
+
+/// Reads blocks from the one of `from` on, for as long as they are good.
+fn scan(files: &LogFiles, from: Lsn) -> Result<Scan, RedoLogError> {
+    let first = block_start(from);
+    let mut scan = Scan {
+        payload: Vec::new(),
+        payload_start: None,
+        end: first + HEADER_SIZE as u64,
+    };
+    let last = files.ring_length().map(|length| first + length);
+    let mut buffer = vec![0; SCAN_SIZE];
+    let mut at = first;
+    while last.is_none_or(|last| at < last)
+        && let Some(file) = files.file_of(at)
+    {
+        let length = (SCAN_SIZE as u64).min(file.end - at);
+        let chunk = &mut buffer[..length as usize];
+        file.file.read_at(chunk, file.offset(at), WaitKind::Other)?;
+        cpu_times(Cost::LogBlock, length / BLOCK);
+        let (blocks, _) = chunk.as_chunks::<BLOCK_SIZE>();
+        for block in blocks {
+            if !is_good(block, at) {
+                return Ok(scan);
+            }
+            let header = BlockHeader::read(block);
+            let used = usize::from(header.length).min(TRAILER);
+            let mut redo_from = HEADER_SIZE;
+            if scan.payload_start.is_none() && header.first_group != 0 {
+                redo_from = usize::from(header.first_group);
+                scan.payload_start = Some(at + u64::from(header.first_group));
+            }
+            if scan.payload_start.is_some() && redo_from < used {
+                scan.payload.extend_from_slice(&block[redo_from..used]);
+            }
+            if usize::from(header.length) < BLOCK_SIZE {
+                scan.end = scan.end.max(at + u64::from(header.length));
+                return Ok(scan);
+            }
+            at += BLOCK;
+            scan.end = at + HEADER_SIZE as u64;
+        }
+    }
+    Ok(scan)
+}
+
+/// A file that follows was begun after all of this one had been flushed.
+fn check_nothing_follows(files: &LogFiles, scan: &Scan) -> Result<(), RedoLogError> {
+    let at = block_start(scan.end);
+    if let (Some(file), Some((_, end))) = (files.file_of(at), files.range())
+        && file.end < end
+    {
+        return Err(RedoLogError::Damaged {
+            path: file.file.path().to_path_buf(),
+            lsn: at,
+            offset: file.offset(at),
+        });
+    }
+    Ok(())
+}
+
+/// Finds the complete groups.
+fn parse(
+    scan: &Scan,
+    checkpoint: &Checkpoint,
+    report: &mut RecoveryReport,
+) -> Result<Vec<Group>, RedoLogError> {
+    let mut groups = Vec::new();
+    let start = scan.payload_start.unwrap_or(checkpoint.lsn);
+    let start_sn = sn_of(start);
+    let mut rest = &scan.payload[..];
+    let mut at = start_sn;
+    while !rest.is_empty() {
+        let mut records = 0;
+        let before = rest.len();
+        let lsn = lsn_of(at);
+        match read_group(&mut rest, |_| records += 1) {
+            Ok(()) => {}
+            Err(RecordFault::Incomplete) => break,
+            Err(fault) => return Err(RedoLogError::Record { lsn, fault }),
+        }
+        let offset = (at - start_sn) as usize;
+        at += (before - rest.len()) as u64;
+        // What begins before the checkpoint is in its pages.
+        if lsn >= checkpoint.lsn {
+            report.records += records;
+            groups.push(Group {
+                offset,
+                start: lsn,
+                end: lsn_of(at),
+            });
+        }
+    }
+    report.groups = groups.len() as u64;
+    report.torn_bytes = rest.len() as u64;
+    report.end_lsn = lsn_of(at).max(checkpoint.lsn);
+    Ok(groups)
+}
+
+/// Clears blocks behind the end of the log that look as if they followed it.
+fn clear_what_follows(files: &LogFiles, end: Lsn) -> Result<(), RedoLogError> {
+    let mut at = block_start(end) + BLOCK;
+    let mut buffer = vec![0; SCAN_SIZE];
+    // With a ring only the rest of this file can have such blocks: the next one was not
+    // written before this one had been flushed.
+    let stop = match files.range() {
+        Some((_, end)) => end,
+        None => files.file_of(block_start(end)).map_or(at, |file| file.end),
+    };
+    while at < stop
+        && let Some(file) = files.file_of(at)
+    {
+        let length = (SCAN_SIZE as u64).min(file.end - at);
+        let offset = file.offset(at);
+        let chunk = &mut buffer[..length as usize];
+        file.file.read_at(chunk, offset, WaitKind::Other)?;
+        let mut is_changed = false;
+        let (blocks, _) = chunk.as_chunks_mut::<BLOCK_SIZE>();
+        for (number, block) in blocks.iter_mut().enumerate() {
+            if BlockHeader::read(block).number == block_number(at + number as u64 * BLOCK) {
+                block.fill(0);
+                is_changed = true;
+            }
+        }
+        if is_changed {
+            file.file.write_at(chunk, offset, WaitKind::Other)?;
+            file.file.sync(true, WaitKind::Other)?;
+        }
+        at += length;
+    }
+    Ok(())
+}
+
+/// The block at this LSN, if it is in the files and good.
+fn read_block(files: &LogFiles, lsn: Lsn) -> Result<Option<[u8; BLOCK_SIZE]>, RedoLogError> {
+    let Some(file) = files.file_of(lsn) else {
+        return Ok(None);
+    };
+    let mut block = [0; BLOCK_SIZE];
+    file.file
+        .read_at(&mut block, file.offset(lsn), WaitKind::Other)?;
+    Ok(is_good(&block, lsn).then_some(block))
+}
+
+impl Recovery {
+    /// The log, which goes on where it ended.
+    pub fn log(&self) -> &Arc<RedoLog> {
+        &self.log
+    }
+
+    /// What has been found; what has been done is in the report of
+    /// [`apply`](Self::apply).
+    pub fn report(&self) -> &RecoveryReport {
+        &self.report
+    }
+
+    /// What was done to files, in order: tablespaces that must be opened, created or
+    /// forgotten before [`apply`](Self::apply).
+    pub fn file_operations(&self) -> Vec<FileOperation> {
+        let mut operations = Vec::new();
+        for group in &self.groups {
+            self.each_record(group, |record| {
+                if let RedoRecord::File(operation) = record {
+                    operations.push(operation);
+                }
+            });
+        }
+        operations
+    }
+
+    fn each_record<'a>(&'a self, group: &Group, mut each: impl FnMut(RedoRecord<'a>)) {
+        let mut bytes = &self.payload[group.offset..];
+        let result = read_group(&mut bytes, &mut each);
+        debug_assert!(result.is_ok(), "it was read before");
+    }
+
+    /// Brings all pages up to date, by way of the pool, which has been made with this
+    /// log and holds no page yet. They are dirty then, like after any other change. Files
+    /// that redo says are longer are extended.
+    ///
+    /// # Errors
+    /// If a tablespace is missing that redo does not say was dropped, a page cannot be
+    /// read, or a page has changes from behind the end of the log.
+    pub fn apply(
+        mut self,
+        pool: &Arc<BufferPool>,
+        spaces: &Tablespaces,
+    ) -> Result<RecoveryReport, RedoLogError> {
+        let dropped = self.redo_file_operations(spaces)?;
+        let pages = self.by_page();
+        self.report.pages = pages.len() as u64;
+        let mut waits = Waits::new(0);
+        for (page, places) in &pages {
+            if spaces.get(page.space).is_none() {
+                if dropped.contains(&page.space) {
+                    continue;
+                }
+                return Err(RedoLogError::NoTablespace {
+                    page: *page,
+                    lsn: self.groups[places[0].group as usize].start,
+                });
+            }
+            self.apply_to_page(*page, places, pool, &mut waits)?;
+        }
+        pool.sort_flush_lists();
+        Ok(self.report)
+    }
+
+    /// Extends files; returns the tablespaces that were dropped.
+    fn redo_file_operations(
+        &self,
+        spaces: &Tablespaces,
+    ) -> Result<BTreeSet<SpaceId>, RedoLogError> {
+        let mut dropped = BTreeSet::new();
+        for operation in self.file_operations() {
+            match operation {
+                FileOperation::Delete { space } => {
+                    dropped.insert(space);
+                }
+                FileOperation::Extend { space, pages }
+                | FileOperation::Create { space, pages, .. } => {
+                    if let Some(space) = spaces.get(space) {
+                        space.extend(pages)?;
+                    }
+                }
+            }
+        }
+        Ok(dropped)
+    }
+
+    /// The records of each page, in order.
+    fn by_page(&self) -> BTreeMap<PageId, Vec<Place>> {
+        let mut pages: BTreeMap<PageId, Vec<Place>> = BTreeMap::new();
+        for (number, group) in self.groups.iter().enumerate() {
+            let mut record = 0;
+            self.each_record(group, |read| {
+                if let Some(page) = read.page() {
+                    pages.entry(page).or_default().push(Place {
+                        group: number as u32,
+                        record,
+                    });
+                }
+                record += 1;
+            });
+        }
+        pages
+    }
+
+    fn apply_to_page(
+        &mut self,
+        page: PageId,
+        places: &[Place],
+        pool: &BufferPool,
+        waits: &mut Waits,
+    ) -> Result<(), RedoLogError> {
+        let made_at = self.last_initialisation(places);
+        let block = match made_at {
+            Some(_) => pool.fix_new(page, waits)?,
+            None => pool.fix(page, FixMode::Normal, waits)?,
+        };
+        let held = pool.lock_page(block, LatchMode::X);
+        // SAFETY: the page is latched in X.
+        let bytes = unsafe { &mut *pool.frame(block) };
+        let result = self.apply_records(page, &places[made_at.unwrap_or(0)..], made_at, bytes);
+        if let Ok(Some((start, end))) = result {
+            fil::set_page_lsn(bytes, end);
+            pool.note_modified(block, start, end);
+            self.report.pages_applied += 1;
+            self.report.pages_made += u64::from(made_at.is_some());
+        }
+        release(pool, block, held);
+        result.map(|_| ())
+    }
+
+    /// The place of the last record that makes the page anew: nothing before it matters.
+    fn last_initialisation(&self, places: &[Place]) -> Option<usize> {
+        places.iter().rposition(|place| {
+            let mut initialises = false;
+            let mut number = 0;
+            self.each_record(&self.groups[place.group as usize], |record| {
+                if number == place.record
+                    && let RedoRecord::Operation { operation, .. } = record
+                {
+                    initialises = operation.initialises_page();
+                }
+                number += 1;
+            });
+            initialises
+        })
+    }
+
+    /// Applies what the page does not have; returns the range of LSNs that was applied.
+    fn apply_records(
+        &mut self,
+        page: PageId,
+        places: &[Place],
+        made_at: Option<usize>,
+        bytes: &mut PageBytes,
+    ) -> Result<Option<(Lsn, Lsn)>, RedoLogError> {
+        // A page that is made anew has all of its records applied.
+        let page_lsn = match made_at {
+            Some(_) => 0,
+            None => fil::PAGE_LSN.get(bytes),
+        };
+        if page_lsn > self.report.end_lsn {
+            return Err(RedoLogError::PageInTheFuture {
+                page,
+                page_lsn,
+                end_lsn: self.report.end_lsn,
+            });
+        }
+        let mut range: Option<(Lsn, Lsn)> = None;
+        let mut applied = 0;
+        let mut rest = places;
+        while let Some(first) = rest.first() {
+            let in_group = rest.partition_point(|place| place.group == first.group);
+            let (these, later) = rest.split_at(in_group);
+            rest = later;
+            let group = self.groups[first.group as usize];
+            if group.start < page_lsn {
+                continue;
+            }
+            let mut wanted = these.iter().map(|place| place.record).peekable();
+            let mut number = 0;
+            self.each_record(&group, |record| {
+                if wanted.next_if_eq(&number).is_some() {
+                    cpu(Cost::RedoApply);
+                    record.apply(bytes);
+                    applied += 1;
+                }
+                number += 1;
+            });
+            let start = range.map_or(group.start, |range| range.0);
+            range = Some((start, group.end));
+        }
+        self.report.records_applied += applied;
+        Ok(range)
+    }
+}
+
+fn release(pool: &BufferPool, block: BlockHandle, held: crate::runtime::Held) {
+    // SAFETY: latched in X by `apply_to_page`.
+    unsafe { pool.latch(block).unlock(LatchMode::X, held) };
+    pool.unfix(block);
+}

@@ -1,0 +1,8 @@
+//! The engine as its users see it: rows, transactions, crashes, under both clocks.
+
+mod basics;
+mod errors;
+mod isolation;
+mod model;
+mod recovery;
+mod world;
