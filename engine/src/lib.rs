@@ -21,6 +21,7 @@
 pub mod btree;
 pub mod buffer_pool;
 pub mod doublewrite;
+pub mod engine;
 pub mod lock;
 pub mod metrics;
 pub mod page;
