@@ -17,6 +17,7 @@
 //! * [`lock`] – record, gap and table locks, waits, deadlocks.
 //! * [`transaction`] – ids, read views, undo, rollback, purge.
 //! * [`table`] – rows and columns, clustered and secondary indexes, the dictionary.
+//! * [`engine`] – all of it put together: open, sessions, statements, shutdown.
 
 pub mod btree;
 pub mod buffer_pool;

@@ -3,3 +3,4 @@
 pub mod child;
 pub mod confidence;
 pub mod disk;
+pub mod flushing;

@@ -62,6 +62,7 @@ impl TreeChange<'_> {
             let left = self.held(mtr, left)?;
             if self.make_room(mtr, page, left) {
                 self.merge_left(mtr, level, page, left)?;
+                count(mtr, Counter::PageMergesSuccessful);
                 self.delete_pointer(mtr, level + 1, parent, pointer)?;
                 return Ok(true);
             }
@@ -71,6 +72,7 @@ impl TreeChange<'_> {
             let right_page = self.held(mtr, right)?;
             if self.make_room(mtr, page, right_page) {
                 self.merge_right(mtr, level, page, right_page)?;
+                count(mtr, Counter::PageMergesSuccessful);
                 mtr.writer(parent)
                     .set_child(&self.index.format, pointer, right);
                 self.delete_pointer(mtr, level + 1, parent, next_pointer)?;
@@ -279,10 +281,36 @@ impl TreeChange<'_> {
         mtr.writer(parent).delete_record(format, pointer);
         let after = nth_or_infimum(mtr.index_page(parent), place);
         self.insert_pointer(mtr, level + 1, parent, after, new.image())?;
+        self.follow_split(mtr, level + 1)?;
         if is_first {
             // The parent is neither the root nor leftmost: then this page would be
             // leftmost, too. Nor was it split downwards, as a removal ends all patterns.
             self.replace_key(mtr, level + 1, parent)?;
+        }
+        Ok(())
+    }
+
+    /// After a split of the page of a level: the way goes over the half that has the new
+    /// pointer. Above, it must go over the pages that have the pointers to it: each is the
+    /// one that got the last new pointer, or its left neighbour.
+    fn follow_split(
+        &mut self,
+        mtr: &mut MiniTransaction<'_>,
+        level: usize,
+    ) -> Result<(), BtreeError> {
+        for level in level..self.path.height() - 1 {
+            let page = self.at_level(mtr, level)?;
+            let above = self.index.page_id(self.path.page(level + 1));
+            // A page that is not held was not split, nor was any above it.
+            let Some(parent) = mtr.held_page(above) else {
+                break;
+            };
+            if self.pointer_of(mtr, parent, page).is_ok() {
+                break;
+            }
+            if let Some(left) = mtr.index_page(parent).previous_page() {
+                self.path.set(level + 1, left);
+            }
         }
         Ok(())
     }

@@ -61,7 +61,8 @@
 //! *Cursors that are restored* ask for a page which may have left the tree meanwhile and
 //! come back as another; they hold nothing when they ask.
 //!
-//! A mini-transaction works on one tree. Row locks are waited for outside of it.
+//! A mini-transaction works on one tree, and searches it only while it holds no page of
+//! it. Row locks are waited for outside of it.
 //!
 //! Source: InnoDB 5.7 to 8.4 (`btr0cur.cc`, `btr0btr.cc`, `btr0pcur.cc`). Up to 5.6 the
 //! tree's latch was taken in X to change it: [`Index::change_latch`].

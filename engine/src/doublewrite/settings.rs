@@ -52,16 +52,14 @@ impl DoublewriteSettings {
         let method = values.innodb_flush_method();
         let write_io_threads = values.innodb_write_io_threads() as usize;
         let directory = values.innodb_doublewrite_dir();
-        // 0 is the automatic value: as many pages as write threads, and two files (older
-        // flavors, which have none, say 0, too).
-        let or = |value: u64, automatic: usize| match value {
-            0 => automatic,
-            value => value as usize,
-        };
         DoublewriteSettings {
             mode: values.innodb_doublewrite(),
-            pages: or(values.innodb_doublewrite_pages(), write_io_threads).min(BATCH_PAGES_MAX),
-            files: or(values.innodb_doublewrite_files(), 2),
+            pages: (values.innodb_doublewrite_pages() as usize).clamp(1, BATCH_PAGES_MAX),
+            files: match values.innodb_doublewrite_files() {
+                // Older flavors have no such files, and say so.
+                0 => 2,
+                files => files as usize,
+            },
             directory: (!directory.is_empty()).then(|| directory.into()),
             sync_copies: match values.innosim_doublewrite_fsync() {
                 DoublewriteFsync::Always => true,
@@ -99,7 +97,55 @@ fn method_syncs_copies(flavor: Flavor, method: FlushMethod) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU32;
+
     use super::*;
+    use crate::sysvar::{MachineFacts, Options, resolve};
+
+    fn of_variables(flavor: Flavor, assignments: &[&str]) -> DoublewriteSettings {
+        let machine = MachineFacts {
+            logical_cpus: 8,
+            memory_bytes: 16 << 30,
+        };
+        let mut options = Options::new();
+        for assignment in assignments {
+            options.set(assignment);
+        }
+        let settings = resolve(flavor, &options, machine, NonZeroU32::MIN).unwrap();
+        DoublewriteSettings::from_variables(&settings)
+    }
+
+    #[test]
+    fn variables_have_the_servers_meaning() {
+        let of_8_4 = |assignments: &[&str]| of_variables(Flavor::MySql8_4, assignments);
+        let defaults = of_8_4(&[]);
+        assert_eq!(defaults, DoublewriteSettings::new(1));
+        // 8.0: as many pages as write threads.
+        let eight = of_variables(Flavor::MySql8_0, &["innodb_write_io_threads=6"]);
+        assert_eq!(
+            (eight.pages, eight.files, eight.write_io_threads),
+            (6, 2, 6)
+        );
+        let older = of_variables(Flavor::MySql5_7, &[]);
+        assert_eq!(
+            (older.pages, older.files, older.sync_copies),
+            (120, 2, true)
+        );
+        assert!(of_8_4(&["innosim_doublewrite_fsync=always"]).sync_copies);
+        let never = [
+            "innosim_doublewrite_fsync=never",
+            "innodb_flush_method=fsync",
+        ];
+        assert!(!of_8_4(&never).sync_copies);
+        let detect = of_8_4(&[
+            "innodb_doublewrite=DETECT_ONLY",
+            "innodb_doublewrite_dir=/fast",
+        ]);
+        assert_eq!(detect.mode, DoublewriteMode::DetectOnly);
+        assert_eq!(detect.directory, Some("/fast".into()));
+        let recover = of_8_4(&["innodb_doublewrite=DETECT_AND_RECOVER"]);
+        assert_eq!(recover.mode, DoublewriteMode::On);
+    }
 
     #[test]
     fn a_batch_is_flushed_as_the_flavor_does() {

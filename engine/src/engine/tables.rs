@@ -34,13 +34,11 @@ use crate::table::{
     Dictionary, FieldBuffer, Fields, RowError, SystemFields, Table, TableDefinition, TableLayout,
     Value,
 };
+use crate::transaction::{BeginOptions, TrxId};
 
 /// Pages of a new table's file (`FIL_IBD_FILE_INITIAL_SIZE`: 7 with SDI in 8.0, 4 before;
 /// a file without it has room for two indexes in 6).
 const INITIAL_PAGES: u32 = 6;
-
-/// Who loads: a transaction older than all.
-const LOADER_TRX_ID: u64 = 1;
 
 impl Engine {
     /// Creates a table without rows.
@@ -64,11 +62,19 @@ impl Engine {
         definition: TableDefinition,
         mut next: impl FnMut(&mut dyn FnMut(&[Value<'_>])) -> bool,
     ) -> Result<Arc<Table>, EngineError> {
-        let table = self.add_table(definition, false, |engine, table, context| {
-            engine.load(table, context, &mut next)?;
+        self.add_table(definition, false, |engine, table, context| {
+            // The rows carry the id of a transaction that has ended when the table appears.
+            let transactions = &engine.rows.transactions;
+            let mut transaction = transactions.session(context.shard());
+            let options = BeginOptions::read_write(engine.settings.isolation);
+            transactions.begin(&mut transaction, options)?;
+            transactions.become_read_write(&mut transaction)?;
+            let loaded = engine.load(table, context, transaction.id(), &mut next);
+            transactions.commit(&mut transaction)?;
+            transactions.end_session(transaction);
+            loaded?;
             checkpoint_all(&engine.pages, &engine.doublewrite)
-        })?;
-        Ok(table)
+        })
     }
 
     fn add_table(
@@ -181,14 +187,15 @@ impl Engine {
         &self,
         table: &Table,
         context: &mut MiniTransactionContext,
+        trx_id: TrxId,
         next: &mut dyn FnMut(&mut dyn FnMut(&[Value<'_>])) -> bool,
     ) -> Result<(), EngineError> {
         let layout = table.layout();
         let options = BulkLoadOptions {
-            trx_id: LOADER_TRX_ID,
+            trx_id,
             ..BulkLoadOptions::default()
         };
-        let system = SystemFields::new(LOADER_TRX_ID, RollPointer::NO_HISTORY);
+        let system = SystemFields::new(trx_id, RollPointer::NO_HISTORY);
         let secondary = layout.secondary();
         let mut entries: Vec<Entries> = secondary.iter().map(|_| Entries::default()).collect();
         let mut row = FieldBuffer::new();

@@ -5,6 +5,7 @@
 //! here waits or takes a latch; `system` does, with the mutex that owns the table.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering::*};
 
 use rustc_hash::FxHashMap;
 
@@ -75,6 +76,15 @@ impl HeapBits {
         self.0.clear();
     }
 
+    pub(super) fn insert_all(&mut self, other: &HeapBits) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        for (word, other) in self.0.iter_mut().zip(&other.0) {
+            *word |= other;
+        }
+    }
+
     pub(super) fn largest(&self) -> Option<HeapNumber> {
         let word = self.0.iter().rposition(|&word| word != 0)?;
         let bit = 63 - self.0[word].leading_zeros() as usize;
@@ -121,6 +131,40 @@ impl Default for Lock {
             in_queue: Links::ALONE,
             of_owner: Links::ALONE,
         }
+    }
+}
+
+/// Which pages have locks, to be asked without the mutex: lock objects, counted by a hash
+/// of their page. Who holds a page's latch gets an answer that stays true in one
+/// direction: if no object is counted, the page has no lock, since whoever adds one has
+/// to have that latch.
+#[derive(Debug)]
+pub(super) struct LockedPages(Box<[AtomicI32]>);
+
+/// Cells of [`LockedPages`]: enough that few of the pages without locks share one with a
+/// page that has some.
+const LOCKED_PAGES_CELLS: usize = 1 << 14;
+
+impl LockedPages {
+    pub(super) fn new() -> Self {
+        LockedPages((0..LOCKED_PAGES_CELLS).map(|_| AtomicI32::new(0)).collect())
+    }
+
+    fn cell(&self, page: PageId) -> &AtomicI32 {
+        let address = u64::from(page.space.0) << 32 | u64::from(page.page.0);
+        // Fibonacci hashing: the high bits are the good ones.
+        let hash = address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 50;
+        &self.0[hash as usize]
+    }
+
+    fn count(&self, target: Target, by: i32) {
+        if let Target::Page(page) = target {
+            self.cell(page).fetch_add(by, Release);
+        }
+    }
+
+    pub(super) fn may_be_locked(&self, page: PageId) -> bool {
+        self.cell(page).load(Acquire) != 0
     }
 }
 
@@ -196,11 +240,13 @@ pub(super) struct LockTable {
     /// Objects to be looked at one after the other while the queue changes.
     pub(super) scratch: Vec<u32>,
     pub(super) scratch_bits: HeapBits,
+    locked_pages: Arc<LockedPages>,
 }
 
 impl LockTable {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(locked_pages: Arc<LockedPages>) -> Self {
         LockTable {
+            locked_pages,
             locks: Slots::new(),
             owners: Slots::new(),
             queues: FxHashMap::default(),
@@ -313,6 +359,7 @@ impl LockTable {
         };
         match mode {
             Mode::Record(_) => {
+                self.locked_pages.count(target, 1);
                 lock.bits.insert(heap);
                 self.tally.record_locks_created += 1;
             }
@@ -354,7 +401,10 @@ impl LockTable {
             next => self.locks[next].of_owner.previous = of_owner.previous,
         }
         match target {
-            Target::Page(_) => self.tally.record_locks_removed += 1,
+            Target::Page(_) => {
+                self.locked_pages.count(target, -1);
+                self.tally.record_locks_removed += 1;
+            }
             Target::Table(_) => self.tally.table_locks_removed += 1,
         }
         self.locks.give_back(number);

@@ -32,6 +32,7 @@
 //! | `lock_table` | queues and lists: asking, granting, releasing |
 //! | `movement` | locks that follow their records |
 //! | `deadlock` | circles of waiting transactions, and who has to give way |
+//! | `tree_hooks` | `movement`, as B-trees ask for it |
 //! | `system` | the mutex around all of it, waiting, counting |
 //! | `slots` | numbered objects that are reused |
 //!
@@ -45,6 +46,7 @@ mod movement;
 mod owner;
 mod slots;
 mod system;
+mod tree_hooks;
 
 #[cfg(test)]
 mod tests;

@@ -84,34 +84,59 @@ impl LockTable {
         });
     }
 
-    /// A page was rebuilt: its records have other heap numbers. All records that it has
-    /// are in `moves`, but for infimum and supremum, which stay.
-    pub(super) fn renumber(&mut self, page: PageId, moves: &[RecordMove]) {
+    /// Records have gone to another page: those that have locks keep them.
+    pub(super) fn move_records(
+        &mut self,
+        from: PageId,
+        to: PageId,
+        moves: impl Iterator<Item = RecordMove>,
+    ) {
+        let mut locked = std::mem::take(&mut self.scratch_bits);
+        locked.clear();
+        let mut number = self.first(Target::Page(from));
+        while number != NONE {
+            self.tally.steps += 1;
+            locked.insert_all(&self.lock(number).bits);
+            number = self.next(number);
+        }
+        for place in moves {
+            if locked.contains(place.from) {
+                self.move_record((from, place.from), (to, place.to));
+            }
+        }
+        self.scratch_bits = locked;
+    }
+
+    /// Records of a page have other heap numbers; all at once, so that numbers may be
+    /// exchanged. Those that are not named keep theirs.
+    pub(super) fn renumber(
+        &mut self,
+        page: PageId,
+        moves: impl Iterator<Item = RecordMove> + Clone,
+    ) {
         let mut number = self.first(Target::Page(page));
         while number != NONE {
             self.tally.steps += 1;
             let next = self.next(number);
-            let mut bits = std::mem::take(&mut self.scratch_bits);
-            bits.clear();
+            let mut old = std::mem::take(&mut self.scratch_bits);
             let lock = self.lock_mut(number);
-            let mut heap = lock.heap;
-            for place in [super::INFIMUM, SUPREMUM] {
-                if lock.bits.contains(place) {
-                    bits.insert(place);
+            old.clear();
+            old.insert_all(&lock.bits);
+            for place in moves.clone() {
+                if old.contains(place.from) {
+                    lock.bits.remove(place.from);
                 }
             }
-            for place in moves {
-                if lock.bits.contains(place.from) {
-                    bits.insert(place.to);
-                    heap = place.to;
+            let was = lock.heap;
+            for place in moves.clone() {
+                if old.contains(place.from) {
+                    lock.bits.insert(place.to);
+                    if lock.waiting && place.from == was {
+                        lock.heap = place.to;
+                    }
                 }
             }
-            std::mem::swap(&mut lock.bits, &mut bits);
-            // Of one that waits: it has one bit.
-            if lock.waiting {
-                lock.heap = heap;
-            }
-            self.scratch_bits = bits;
+            self.scratch_bits = old;
             number = next;
         }
     }
@@ -159,8 +184,9 @@ impl LockTable {
         self.grant_waiters(Target::Page(page));
     }
 
-    /// A page goes: the gaps of all its records are inherited by one record of another.
-    pub(super) fn discard_page(&mut self, heir: (PageId, HeapNumber), page: PageId) {
+    /// A page goes: the gaps of all its records are inherited by one record of another, if
+    /// there is an heir.
+    pub(super) fn discard_page(&mut self, heir: Option<(PageId, HeapNumber)>, page: PageId) {
         let target = Target::Page(page);
         loop {
             let number = self.first(target);
@@ -178,7 +204,7 @@ impl LockTable {
                 state.set_result(WaitResult::Granted);
                 state.event.set();
             }
-            if inherits {
+            if let Some(heir) = heir.filter(|_| inherits) {
                 let gap = RecordLockMode::new(mode.strength, RecordLockKind::Gap);
                 self.add_granted(owner, heir.0, heir.1, gap);
             }

@@ -13,7 +13,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::lock_table::{HeapNumber, LockTable, Mode, NONE, Request, Tally};
+use super::lock_table::{HeapNumber, LockTable, LockedPages, Mode, Request, Tally};
 use super::mode::{RecordLockMode, TableLockMode};
 use super::movement::RecordMove;
 use super::owner::{LockOwner, OwnerId, OwnerState, WaitResult};
@@ -72,6 +72,7 @@ pub trait ActiveOwners {
 #[derive(Debug)]
 pub struct LockSystem {
     table: Mutex<LockTable>,
+    locked_pages: Arc<LockedPages>,
     metrics: Arc<Metrics>,
     /// `innodb_lock_wait_timeout`, in seconds.
     timeout: AtomicU64,
@@ -116,8 +117,10 @@ fn count(shard: &Shard, tally: &Tally) {
 impl LockSystem {
     /// No locks. `timeout`: `innodb_lock_wait_timeout`, in seconds.
     pub fn new(metrics: Arc<Metrics>, timeout: u64) -> Self {
+        let locked_pages = Arc::new(LockedPages::new());
         LockSystem {
-            table: Mutex::new(LatchClass::LockSys, LockTable::new()),
+            table: Mutex::new(LatchClass::LockSys, LockTable::new(locked_pages.clone())),
+            locked_pages,
             metrics,
             timeout: AtomicU64::new(timeout),
         }
@@ -390,13 +393,15 @@ impl LockSystem {
 
     // ---- records that move ----------------------------------------------------
 
-    /// A new record inherits the locks of the gap that it divides.
+    /// A new record inherits the locks of the gap that it divides. Without the mutex if its
+    /// page has no locks.
     pub fn inherit_to_inserted(&self, page: PageId, inserted: HeapNumber, successor: HeapNumber) {
-        let mut guard = self.enter(0);
-        guard
-            .table
-            .inherit_gap((page, inserted), (page, successor), true);
-        guard.end();
+        if self.is_page_locked(page) {
+            let mut guard = self.enter(0);
+            let table = &mut guard.table;
+            table.inherit_gap((page, inserted), (page, successor), true);
+            guard.end();
+        }
     }
 
     /// A record leaves its page for good: its successor inherits the gap, and whoever waits
@@ -410,13 +415,6 @@ impl LockSystem {
         guard.end();
     }
 
-    /// The locks of a record lapse, and whoever waits for them asks again.
-    pub fn record_forgotten(&self, page: PageId, heap: HeapNumber) {
-        let mut guard = self.enter(0);
-        guard.table.forget_record(page, heap);
-        guard.end();
-    }
-
     /// `heir` inherits whatever anybody has of `from`, as locks on the gap before it.
     pub fn inherit_gap(&self, heir: (PageId, HeapNumber), from: (PageId, HeapNumber)) {
         let mut guard = self.enter(0);
@@ -424,37 +422,42 @@ impl LockSystem {
         guard.end();
     }
 
-    /// All locks on one place go to another.
-    pub fn move_record(&self, from: (PageId, HeapNumber), to: (PageId, HeapNumber)) {
+    /// The locks of a record lapse, and whoever waits for it asks again.
+    pub fn forget_record(&self, page: PageId, heap: HeapNumber) {
         let mut guard = self.enter(0);
-        guard.table.move_record(from, to);
+        guard.table.forget_record(page, heap);
         guard.end();
     }
 
-    /// Records have gone to another page.
-    pub fn move_records(&self, from: PageId, to: PageId, moves: &[RecordMove]) {
+    /// Records have gone to other places, of another page or of the same one; all at once,
+    /// so that numbers may be exchanged. Records that are not named stay where they are.
+    pub fn move_records(
+        &self,
+        from: PageId,
+        to: PageId,
+        moves: impl Iterator<Item = RecordMove> + Clone,
+    ) {
         let mut guard = self.enter(0);
-        if guard.table.has_locks(from) {
-            for place in moves {
-                guard.table.move_record((from, place.from), (to, place.to));
-            }
+        if from == to {
+            guard.table.renumber(from, moves);
+        } else {
+            guard.table.move_records(from, to, moves);
         }
         guard.end();
     }
 
-    /// A page was rebuilt: its records have other heap numbers. `moves` has all of them but
-    /// infimum and supremum; who is not in it has gone.
-    pub fn page_rebuilt(&self, page: PageId, moves: &[RecordMove]) {
-        let mut guard = self.enter(0);
-        guard.table.renumber(page, moves);
-        guard.end();
-    }
-
-    /// A page goes: one record of another inherits the gaps of all its records.
-    pub fn page_discarded(&self, heir: (PageId, HeapNumber), page: PageId) {
+    /// A page goes: one record of another inherits the gaps of all its records. Whoever
+    /// waits for one of them asks again.
+    pub fn page_discarded(&self, heir: Option<(PageId, HeapNumber)>, page: PageId) {
         let mut guard = self.enter(0);
         guard.table.discard_page(heir, page);
         guard.end();
+    }
+
+    /// Whether somebody may have or want a lock on a page, whose latch the caller holds.
+    /// Mostly exact, and never a wrong no; takes no mutex.
+    pub fn is_page_locked(&self, page: PageId) -> bool {
+        self.locked_pages.may_be_locked(page)
     }
 
     // ---- figures --------------------------------------------------------------
@@ -487,11 +490,6 @@ impl LockSystem {
         });
         lines
     }
-
-    /// Whether somebody has or wants a lock on a page.
-    pub fn is_page_locked(&self, page: PageId) -> bool {
-        self.table.lock().has_locks(page)
-    }
 }
 
 /// Gives an active transaction an explicit lock on what it has implicitly.
@@ -509,11 +507,5 @@ fn convert(
     let active = table.owner(holder).state.trx_id() == trx_id;
     if holder != owner.id && active && !table.has_record(holder, page, heap, mode) {
         table.add_granted(holder, page, heap, mode);
-    }
-}
-
-impl LockTable {
-    fn has_locks(&self, page: PageId) -> bool {
-        self.first(super::lock_table::Target::Page(page)) != NONE
     }
 }

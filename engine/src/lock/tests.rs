@@ -3,7 +3,7 @@
 mod clock;
 mod model;
 
-use super::lock_table::{LockTable, Request};
+use super::lock_table::{LockTable, LockedPages, Request};
 use super::mode::LockStrength::{Exclusive, Shared};
 use super::mode::RecordLockKind::{Gap, NextKey, Record};
 use super::*;
@@ -22,6 +22,10 @@ fn s(kind: RecordLockKind) -> RecordLockMode {
     RecordLockMode::new(Shared, kind)
 }
 
+fn new_table() -> LockTable {
+    LockTable::new(Arc::new(LockedPages::new()))
+}
+
 fn owners(table: &mut LockTable, count: usize) -> Vec<OwnerId> {
     (0..count)
         .map(|_| {
@@ -38,7 +42,7 @@ fn is_waiting(table: &LockTable, owner: OwnerId) -> bool {
 
 #[test]
 fn one_object_serves_many_records_of_a_page() {
-    let mut table = LockTable::new();
+    let mut table = new_table();
     let [a] = owners(&mut table, 1)[..] else {
         unreachable!()
     };
@@ -59,7 +63,7 @@ fn one_object_serves_many_records_of_a_page() {
 
 #[test]
 fn first_come_first_served() {
-    let mut table = LockTable::new();
+    let mut table = new_table();
     let [a, b, c, d] = owners(&mut table, 4)[..] else {
         unreachable!()
     };
@@ -81,7 +85,7 @@ fn first_come_first_served() {
 
 #[test]
 fn the_lightest_of_a_circle_gives_way() {
-    let mut table = LockTable::new();
+    let mut table = new_table();
     let [a, b, c] = owners(&mut table, 3)[..] else {
         unreachable!()
     };
@@ -105,7 +109,7 @@ fn the_lightest_of_a_circle_gives_way() {
 
 #[test]
 fn an_insert_waits_for_the_gap_and_divides_it() {
-    let mut table = LockTable::new();
+    let mut table = new_table();
     let [a, b] = owners(&mut table, 2)[..] else {
         unreachable!()
     };
@@ -129,7 +133,7 @@ fn an_insert_waits_for_the_gap_and_divides_it() {
 
 #[test]
 fn locks_follow_their_records() {
-    let mut table = LockTable::new();
+    let mut table = new_table();
     let [a, b, c] = owners(&mut table, 3)[..] else {
         unreachable!()
     };
@@ -137,12 +141,14 @@ fn locks_follow_their_records() {
     let _ = table.request_record(a, page(1), 6, x(Record));
     let _ = table.request_record(b, page(1), 5, x(Record));
     let _ = table.request_record(c, page(1), 5, s(Record));
-    table.move_record((page(1), 5), (page(2), 9));
+    let moves = [RecordMove { from: 4, to: 8 }, RecordMove { from: 5, to: 9 }];
+    table.move_records(page(1), page(2), moves.into_iter());
     assert!(table.has_record(a, page(2), 9, x(Record)));
     assert!(table.has_record(a, page(1), 6, x(Record)));
     assert!(!table.has_record(a, page(1), 5, x(Record)));
     // The page is rebuilt: 9 becomes 2.
-    table.renumber(page(2), &[RecordMove { from: 9, to: 2 }]);
+    let moves = [RecordMove { from: 9, to: 2 }, RecordMove { from: 2, to: 9 }];
+    table.renumber(page(2), moves.into_iter());
     assert!(table.has_record(a, page(2), 2, x(Record)));
     assert!(is_waiting(&table, b) && is_waiting(&table, c));
     table.release_owner(a);
@@ -155,7 +161,7 @@ fn locks_follow_their_records() {
     assert!(table.has_record(b, page(2), SUPREMUM, x(Gap)));
     assert!(!table.has_record(b, page(2), 2, x(Record)));
     // And then the page.
-    table.discard_page((page(3), 4), page(2));
+    table.discard_page(Some((page(3), 4)), page(2));
     assert!(table.has_record(b, page(3), 4, x(Gap)));
     assert!(table.has_record(c, page(3), 4, s(Gap)));
     for owner in [a, b, c] {
@@ -166,7 +172,7 @@ fn locks_follow_their_records() {
 
 #[test]
 fn read_committed_leaves_no_gap_locks() {
-    let mut table = LockTable::new();
+    let mut table = new_table();
     let a = table.join(Arc::new(OwnerState::default()));
     let _ = table.request_record(a, page(1), 5, x(Record));
     table.inherit_gap((page(1), 6), (page(1), 5), false);
@@ -176,7 +182,7 @@ fn read_committed_leaves_no_gap_locks() {
 
 #[test]
 fn intentions_go_together_and_tables_do_not() {
-    let mut table = LockTable::new();
+    let mut table = new_table();
     let [a, b, c] = owners(&mut table, 3)[..] else {
         unreachable!()
     };

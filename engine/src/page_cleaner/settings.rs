@@ -115,3 +115,49 @@ impl CleanerSettings {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+
+    use super::*;
+    use crate::sysvar::{MachineFacts, Options, resolve};
+
+    fn of_variables(flavor: Flavor, assignments: &[&str]) -> CleanerSettings {
+        let machine = MachineFacts {
+            logical_cpus: 8,
+            memory_bytes: 16 << 30,
+        };
+        let mut options = Options::new();
+        for assignment in assignments {
+            options.set(assignment);
+        }
+        let settings = resolve(flavor, &options, machine, NonZeroU32::MIN).unwrap();
+        CleanerSettings::from_variables(&settings)
+    }
+
+    #[test]
+    fn variables_have_the_servers_meaning() {
+        let defaults = of_variables(Flavor::MySql8_4, &[]);
+        assert_eq!(defaults, CleanerSettings::new(1));
+        let of_5_7 = of_variables(Flavor::MySql5_7, &["innodb_io_capacity=300"]);
+        assert!(!of_5_7.policy.is_8_0 && of_5_7.wakes_early);
+        assert_eq!(of_5_7.policy.io_capacity, 300);
+        let of_5_6 = of_variables(Flavor::MySql5_6, &[]);
+        assert!(!of_5_6.wakes_early);
+        let policies = [
+            (Flavor::MySql5_1, "native51"),
+            (Flavor::MySql5_5, "native51"),
+            (Flavor::MySql5_6, "v56"),
+            (Flavor::MySql5_7, "v57"),
+            (Flavor::MySql8_0, "v57"),
+            (Flavor::MySql8_4, "v57"),
+            (Flavor::MariaDb10_11, "maria105"),
+        ];
+        for (flavor, name) in policies {
+            let settings = of_variables(flavor, &[]);
+            assert_eq!(settings.policy_name, name);
+            assert!(crate::page_cleaner::policies::by_name(name, settings.policy).is_ok());
+        }
+    }
+}

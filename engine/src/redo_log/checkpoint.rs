@@ -1,4 +1,4 @@
-//! Checkpoints: from where on redo is needed; and users that wait for them.
+//! Checkpoints: from where on redo is needed.
 //!
 //! A checkpoint writes no page. It looks how far pages have been written anyway, and
 //! notes that in a redo file: recovery will begin there, and redo before can be
@@ -27,107 +27,28 @@
 //! largest T - C that was ever seen is subtracted where it is larger.
 //!
 //! Source: MySQL 8.4 (`log_compute_available_for_checkpoint_lsn`,
-//! `log_should_checkpoint`, `log_sync_flush_lsn`, `log_free_check_wait`); 5.1 to 5.7
-//! (`log_checkpoint_margin`).
+//! `log_should_checkpoint`, `log_sync_flush_lsn`).
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
-use std::sync::{Arc, Weak};
 
 use super::block::{BLOCK_SIZE, HEADER_SIZE, block_start, is_payload};
 use super::capacity::RedoLimits;
+use super::checkpoint_source::CheckpointSource;
 use super::error::RedoLogError;
 use super::file_format::Checkpoint;
 use super::log::RedoLog;
-use super::settings::FreeCheck;
-use super::waiting::Poll;
-use crate::buffer_pool::{BufferPool, FlushKind};
-use crate::metrics::{Counter, Reading, WaitFamily};
+use crate::metrics::Counter;
 use crate::page::Lsn;
-use crate::runtime::time::{MICROSECOND, MILLISECOND, Time};
-use crate::runtime::{self, LatchClass, Mutex, WaitKind};
-use crate::tablespace::{TablespaceError, Tablespaces};
-
-/// What checkpoints ask of the layers that hold pages.
-pub trait CheckpointSource: Send + Sync {
-    /// The oldest modification that is not in its data file, as the flush lists have it;
-    /// `None` if no page is dirty.
-    fn oldest_modification(&self) -> Option<Lsn>;
-
-    /// Asks for all pages to be written that became dirty before `lsn`, as fast as
-    /// possible; does not wait.
-    fn request_sync_flush(&self, lsn: Lsn);
-
-    /// Writes all pages that became dirty before `lsn`, in the calling task, and waits
-    /// for the writes.
-    fn sync_flush(&self, lsn: Lsn);
-
-    /// Makes all writes of pages durable.
-    ///
-    /// # Errors
-    /// If a file cannot be flushed; there is no checkpoint then.
-    fn flush_files(&self) -> Result<(), TablespaceError>;
-}
-
-/// The buffer pool and its files as a [`CheckpointSource`]. A sync flush that is asked
-/// for wakes the page cleaner.
-pub struct PoolSource {
-    /// The pool knows the log, which knows this: one of them must not keep the next alive.
-    pool: Weak<BufferPool>,
-    spaces: Arc<Tablespaces>,
-}
-
-impl PoolSource {
-    /// The source over a pool.
-    pub fn new(pool: &Arc<BufferPool>, spaces: Arc<Tablespaces>) -> Arc<Self> {
-        Arc::new(PoolSource {
-            pool: Arc::downgrade(pool),
-            spaces,
-        })
-    }
-}
-
-impl CheckpointSource for PoolSource {
-    fn oldest_modification(&self) -> Option<Lsn> {
-        match self.pool.upgrade() {
-            Some(pool) => pool.oldest_modification_lsn(),
-            // The pool is gone, and with it what was dirty: all redo is needed.
-            None => Some(0),
-        }
-    }
-
-    fn request_sync_flush(&self, _: Lsn) {
-        if let Some(pool) = self.pool.upgrade() {
-            pool.cleaner_wanted().set();
-        }
-    }
-
-    fn sync_flush(&self, lsn: Lsn) {
-        if let Some(pool) = self.pool.upgrade() {
-            for instance in 0..pool.instance_count() {
-                pool.flush_list_batch(instance, usize::MAX, lsn);
-            }
-            for instance in 0..pool.instance_count() {
-                pool.wait_for_flush(instance, FlushKind::List);
-            }
-        }
-    }
-
-    fn flush_files(&self) -> Result<(), TablespaceError> {
-        self.spaces.flush_for_checkpoint()
-    }
-}
-
-/// A user that waits in 5.7 looks again after this long.
-const FLUSH_WAIT: Time = 10 * MILLISECOND;
-/// The first sleep of a user that waits in 8.0.
-const POLL: Time = 100 * MICROSECOND;
+use crate::runtime::time::Time;
+use crate::runtime::{self, LatchClass, Mutex};
 
 /// The state of checkpoints.
 pub(super) struct Checkpoints {
     lsn: AtomicU64,
     /// Up to here users may make redo without a question.
-    free_check_limit: AtomicU64,
+    pub(super) free_check_limit: AtomicU64,
     stall_age: AtomicU64,
     /// The writer is in the margin that was to stay free.
     in_margin: AtomicBool,
@@ -202,7 +123,7 @@ impl Checkpoints {
         }
     }
 
-    fn source(&self) -> Option<Arc<dyn CheckpointSource>> {
+    pub(super) fn source(&self) -> Option<Arc<dyn CheckpointSource>> {
         self.source.lock().clone()
     }
 }
@@ -239,7 +160,7 @@ impl RedoLog {
         }
     }
 
-    fn available(&self, source: &dyn CheckpointSource) -> Lsn {
+    pub(super) fn available(&self, source: &dyn CheckpointSource) -> Lsn {
         // Before the flush lists are looked at.
         let closed = self.closed_lsn();
         let flushed = self.flushed_lsn();
@@ -376,115 +297,6 @@ impl RedoLog {
         self.checkpoints.in_margin.load(Acquire)
     }
 
-    // ---- users ----------------------------------------------------------------
-
-    /// Waits while the age is too high. A user calls this before it makes redo, with no
-    /// latch held and no mini-transaction open, and makes at most four pages' worth of
-    /// redo before it calls it again.
-    ///
-    /// # Errors
-    /// If redo or checkpoints cannot be written.
-    #[inline]
-    pub fn free_check(&self) -> Result<(), RedoLogError> {
-        let is_free = match self.settings.free_check {
-            FreeCheck::Poll => {
-                self.current_lsn() <= self.checkpoints.free_check_limit.load(Acquire)
-            }
-            // These look at the age of pages as well, from a while before.
-            _ => self.checkpoint_age() <= self.settings.limits.modified_age_async,
-        };
-        match is_free || self.device.is_none() {
-            true => Ok(()),
-            false => self.free_check_slow(),
-        }
-    }
-
-    #[cold]
-    fn free_check_slow(&self) -> Result<(), RedoLogError> {
-        let rounds = match self.settings.free_check {
-            FreeCheck::Poll => self.poll_for_checkpoint()?,
-            FreeCheck::AskForFlush | FreeCheck::Flush => self.make_checkpoint_possible()?,
-        };
-        let shard = self.metrics.shard(0);
-        shard.record_wait(WaitFamily::LogOnFileSpace, rounds);
-        Ok(())
-    }
-
-    /// 8.0 and 8.4.
-    fn poll_for_checkpoint(&self) -> Result<u64, RedoLogError> {
-        let mut poll = Poll::new(POLL);
-        while self.current_lsn() > self.checkpoints.free_check_limit.load(Acquire) {
-            self.fail_if_failed()?;
-            if self.tasks.are_running() {
-                self.signals.checkpointer.set();
-            } else {
-                self.make_room_myself()?;
-            }
-            poll.sleep(WaitKind::LogWrite);
-        }
-        Ok(poll.rounds())
-    }
-
-    /// 5.1 to 5.7 and MariaDB.
-    fn make_checkpoint_possible(&self) -> Result<u64, RedoLogError> {
-        let limits = &self.settings.limits;
-        let Some(source) = self.checkpoints.source() else {
-            return Ok(0);
-        };
-        let mut rounds = 0;
-        loop {
-            self.fail_if_failed()?;
-            let current = self.current_lsn();
-            let available = self.available(&*source);
-            let modified_age = current.saturating_sub(available);
-            let mut again = false;
-            if modified_age > limits.modified_age_sync {
-                let excess = modified_age - limits.modified_age_sync;
-                self.metrics.shard(0).increment(Counter::FlushSyncWaits);
-                if self.settings.free_check == FreeCheck::Flush {
-                    source.sync_flush(available + 2 * excess);
-                } else {
-                    source.request_sync_flush(available + excess);
-                    if !self.tasks.are_running() {
-                        source.sync_flush(available + excess);
-                    }
-                    runtime::sleep(FLUSH_WAIT, WaitKind::LogWrite);
-                }
-                again = true;
-            } else if modified_age > limits.modified_age_async
-                && self.settings.free_check == FreeCheck::AskForFlush
-            {
-                source.request_sync_flush(available);
-            }
-            let age = self.checkpoint_age();
-            if age > limits.checkpoint_age_async {
-                self.checkpoint_now()?;
-            }
-            if self.checkpoint_age() <= limits.stall_age && !again {
-                return Ok(rounds);
-            }
-            rounds += 1;
-        }
-    }
-
-    /// Nobody else is there to do it: flushes pages and writes a checkpoint.
-    pub(super) fn make_room_myself(&self) -> Result<(), RedoLogError> {
-        if let Some(source) = self.checkpoints.source() {
-            let limits = &self.settings.limits;
-            let target = self.current_lsn().saturating_sub(limits.modified_age_async);
-            source.sync_flush(target + self.flush_list_disorder());
-        }
-        self.checkpoint_now()?;
-        Ok(())
-    }
-
-    fn fail_if_failed(&self) -> Result<(), RedoLogError> {
-        match self.failure() {
-            Some(reason) => Err(RedoLogError::WriteFailed { reason }),
-            None => Ok(()),
-        }
-    }
-
     pub(super) fn ask_for_sync_flush(&self) -> bool {
         let target = match self.settings.flush_sync {
             true => self.sync_flush_target(),
@@ -494,55 +306,6 @@ impl RedoLog {
             source.request_sync_flush(target);
         }
         target.is_some()
-    }
-
-    // ---- figures --------------------------------------------------------------
-
-    /// The log's part of the figures that are read rather than counted; `None` for those
-    /// of others.
-    pub fn read(&self, reading: Reading) -> Option<i64> {
-        let limits = &self.settings.limits;
-        let checkpoint = self.checkpoint_lsn();
-        let oldest = || {
-            let source = self.checkpoints.source();
-            source.and_then(|source| source.oldest_modification())
-        };
-        let figure = match reading {
-            Reading::LsnCurrent => self.current_lsn(),
-            Reading::LsnFlushed => self.flushed_lsn(),
-            Reading::LsnCheckpoint => checkpoint,
-            Reading::LsnDirtyPagesAdded => self.closed_lsn(),
-            Reading::LsnOldestModification => oldest().unwrap_or(0),
-            Reading::LsnOldestModificationBound => {
-                oldest().map_or(0, |lsn| lsn.saturating_sub(self.flush_list_disorder()))
-            }
-            // As in 8.4: without the margin for what users have under way.
-            Reading::MaximumModifiedAgeAsync => limits.modified_age_async + self.margin(),
-            Reading::MaximumModifiedAgeSync => limits.modified_age_sync + self.margin(),
-            Reading::LogConcurrencyMargin => limits.concurrency_margin,
-            Reading::LogFreeSpace => {
-                let limit = (checkpoint + limits.stall_age) as i64;
-                return Some(limit - self.current_lsn() as i64);
-            }
-            Reading::RedoLogicalSize => {
-                let end = self.current_lsn().next_multiple_of(BLOCK_SIZE as u64);
-                end - block_start(checkpoint)
-            }
-            Reading::RedoPhysicalSize => match &self.device {
-                Some(device) => device.files.physical_size(),
-                None => 0,
-            },
-            Reading::RedoCapacity => limits.capacity,
-            _ => return None,
-        };
-        Some(figure as i64)
-    }
-
-    fn margin(&self) -> u64 {
-        match self.settings.free_check {
-            FreeCheck::Poll => self.settings.limits.concurrency_margin,
-            _ => 0,
-        }
     }
 }
 
@@ -555,7 +318,8 @@ mod tests {
     use crate::runtime::profile::CpuProfile;
     use crate::runtime::time::NEVER;
     use crate::runtime::virtual_clock::{Simulation, SimulationOptions};
-    use crate::runtime::{Event, spawn};
+    use crate::runtime::{Event, WaitKind, spawn};
+    use crate::tablespace::TablespaceError;
 
     /// A flush list of start LSNs: the last entered in front, the oldest entered at the
     /// tail.

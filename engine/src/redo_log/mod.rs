@@ -27,7 +27,8 @@
 //! | `log` | the log itself |
 //! | `write`, `durability`, `waiting` | writing, flushing, and who waits for it |
 //! | `log_files`, `file_format` | the files |
-//! | `capacity`, `checkpoint` | how much redo there may be, and what makes it less |
+//! | `capacity`, `free_check` | how much redo there may be, and who waits for less |
+//! | `checkpoint`, `checkpoint_source` | what makes it less |
 //! | `tasks` | the log's threads |
 //! | `recovery` | from redo files to pages as they were |
 //! | `sandbox` | all that is below, in small: for tests of what is above |
@@ -38,9 +39,12 @@
 pub mod block;
 mod capacity;
 mod checkpoint;
+mod checkpoint_source;
 mod durability;
 mod error;
+mod figures;
 mod file_format;
+mod free_check;
 mod link_buffer;
 mod log;
 mod log_buffer;
@@ -57,7 +61,7 @@ mod waiting;
 mod write;
 
 pub use capacity::{RedoLimits, RedoTooSmall};
-pub use checkpoint::{CheckpointSource, PoolSource};
+pub use checkpoint_source::{CheckpointSource, PoolSource};
 pub use error::RedoLogError;
 pub use file_format::HeaderFault;
 pub use log::RedoLog;

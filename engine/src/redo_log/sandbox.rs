@@ -24,7 +24,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::checkpoint::PoolSource;
+use super::checkpoint_source::PoolSource;
 use super::log::RedoLog;
 use super::pages::Pages;
 use super::settings::RedoSettings;
@@ -155,7 +155,8 @@ impl Sandbox {
         opened.expect("the tablespace can be opened")
     }
 
-    /// Starts the log's background tasks, with checkpoints by this pool.
+    /// Starts the log's background tasks, with checkpoints by this pool. Nobody writes
+    /// pages unless the test does: users that make more redo than fits wait for ever.
     pub fn start_log(&self) {
         let source = PoolSource::new(&self.pages.pool, self.pages.spaces.clone());
         self.pages.log.start(source);

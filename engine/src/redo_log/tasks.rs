@@ -17,7 +17,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 
-use super::checkpoint::CheckpointSource;
+use super::checkpoint_source::CheckpointSource;
 use super::durability::RETRY_WAIT;
 use super::error::RedoLogError;
 use super::log::{Device, RedoLog};

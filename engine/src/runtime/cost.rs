@@ -107,6 +107,10 @@ costs! {
     /// Copying a page into a doublewrite batch. Published: 16 KiB at 20 GB/s, source
     /// and destination outside the core's caches.
     PageCopy = "page_copy", Work 800;
+    /// Completing a block of redo: header and checksum. Published: CRC-32C at 10 GB/s.
+    LogBlock = "log_block", Work 60;
+    /// Reading a record in recovery and applying it to its page. Instructions.
+    RedoApply = "redo_apply", Work 150;
 
     // Page allocation and B-trees.
     /// Taking a page for a segment, or giving one back: bitmap, lists, counts on three
@@ -128,6 +132,7 @@ costs! {
     /// What a split or a merge costs besides its records: choosing the border, headers,
     /// siblings. Instructions.
     PageSplit = "page_split", Work 1500;
+
     // Transactions.
     /// A critical section of the transaction system, besides its cache lines and what it
     /// walks or copies. Instructions; the figure of the read-view experiment.
@@ -177,10 +182,6 @@ costs! {
     RowBuild = "row_build", Work 250;
     /// Putting an older version of a row together from an undo record. Instructions.
     RowVersion = "row_version", Work 200;
-    /// Completing a block of redo: header and checksum. Published: CRC-32C at 10 GB/s.
-    LogBlock = "log_block", Work 60;
-    /// Reading a record in recovery and applying it to its page. Instructions.
-    RedoApply = "redo_apply", Work 150;
 }
 
 impl Cost {

@@ -19,7 +19,6 @@ use super::dictionary::Table;
 use super::error::TableError;
 use super::fields::{FieldBuffer, Fields};
 use super::layout::SystemFields;
-use super::lock_hooks::LocksFollow;
 use super::locking::lock_clustered;
 use super::secondary::{check_insert, insert_entry};
 use super::store::{RowSession, RowStore};
@@ -32,6 +31,7 @@ use crate::metrics::Counter;
 use crate::page::{RollPointer, SearchMode};
 use crate::redo_log::MiniTransaction;
 use crate::runtime::{Cost, cpu};
+use crate::transaction::Transaction;
 
 /// Inserts a row, whose stored columns are given in the table's order.
 ///
@@ -73,8 +73,8 @@ pub(super) fn insert_row(
 
 /// What a look at the place of a new record has led to.
 enum Place {
-    /// It can be inserted; whether it inherits locks of its gap.
-    Free { inherits: bool },
+    /// It can be inserted.
+    Free,
     /// A delete-marked record of the key is there, and locked for this transaction.
     Marked,
     /// A row of the key is there.
@@ -85,7 +85,7 @@ enum Place {
 
 fn look(
     store: &RowStore,
-    session_transaction: &mut crate::transaction::Transaction,
+    transaction: &mut Transaction,
     mtr: &MiniTransaction<'_>,
     table: &Table,
     position: &Position,
@@ -94,7 +94,6 @@ fn look(
     if position.is_at_record() && position.matched == index.format.key_fields() {
         // Whoever inserted or deleted it may still be rolled back.
         let mode = RecordLockMode::new(LockStrength::Shared, RecordLockKind::Record);
-        let transaction = session_transaction;
         if lock_clustered(store, transaction, mtr, index, position, mode)? == LockOutcome::Wait {
             return Ok(Place::Wait);
         }
@@ -108,10 +107,10 @@ fn look(
             LockOutcome::Wait => Place::Wait,
         });
     }
-    let check = check_insert(store, session_transaction, mtr, position)?;
+    let check = check_insert(store, transaction, mtr, position)?;
     Ok(match check {
-        InsertCheck::Free => Place::Free { inherits: false },
-        InsertCheck::Inherit => Place::Free { inherits: true },
+        // What is locked of the gap the tree reports to the lock system.
+        InsertCheck::Free | InsertCheck::Inherit => Place::Free,
         InsertCheck::Wait => Place::Wait,
     })
 }
@@ -141,8 +140,8 @@ fn insert_clustered(
         } = &mut *session;
         let mut mtr = store.pages.begin(context);
         let position = search_leaf(&mut mtr, index, &key, SearchMode::LessOrEqual, latch)?;
-        let inherits = match look(store, transaction, &mtr, table, &position)? {
-            Place::Free { inherits } => inherits,
+        match look(store, transaction, &mtr, table, &position)? {
+            Place::Free => {}
             Place::Wait => {
                 mtr.commit();
                 store.wait_for_lock(session)?;
@@ -170,8 +169,7 @@ fn insert_clustered(
         let fields = layout.clustered_fields(|column| row.get(column), &system);
         let built = index.format.build(&fields, &mut buffers.record);
         debug_assert_eq!(built, Ok(()), "it was built before");
-        let hooks = LocksFollow::new(&store.locks, inherits);
-        let changer = hooks.changer(transaction.id());
+        let changer = store.changer(transaction.id());
         let image = buffers.record.image();
         if latch == BtreeLatch::ModifyLeaf {
             let inserted = optimistic_insert(&mut mtr, index, &position, image, changer);

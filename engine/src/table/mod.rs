@@ -20,7 +20,6 @@
 //! | [`read`], `versions` | reading what a view sees |
 //! | `locking` | reading with locks |
 //! | `rollback`, `purge`, `remove` | taking changes back; removing what nobody sees |
-//! | `lock_hooks` | locks that follow their records |
 //!
 //! The order in which a statement takes things: table lock, page latches of one index,
 //! undo page latches while it has them, and a row lock only if that need not be waited
@@ -34,7 +33,6 @@ mod error;
 pub mod fields;
 pub mod insert;
 pub mod layout;
-mod lock_hooks;
 mod locking;
 mod purge;
 pub mod read;
@@ -55,7 +53,6 @@ pub use dictionary_file::DictionaryError;
 pub use error::TableError;
 pub use fields::{FieldBuffer, Fields};
 pub use layout::{LayoutError, Row, SecondaryLayout, SystemFields, TableLayout};
-pub use lock_hooks::LocksFollow;
 pub use locking::ReadLock;
 pub use read::{IndexReading, KeyRange};
 pub use row_error::RowError;

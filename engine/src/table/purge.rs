@@ -30,6 +30,8 @@ impl PurgeApplier for RowStore {
         let Some(table) = self.dictionary.table_by_id(record.table_id) else {
             return Ok(());
         };
+        // Room in the redo files, while nothing is latched.
+        self.pages.log.free_check()?;
         Ok(purge_row(self, context, &table, record, pointer)?)
     }
 }

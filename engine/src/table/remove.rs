@@ -18,7 +18,6 @@ use super::dictionary::Table;
 use super::error::TableError;
 use super::fields::Fields;
 use super::layout::SecondaryLayout;
-use super::lock_hooks::LocksFollow;
 use super::store::RowStore;
 use super::versions::History;
 use crate::btree::{
@@ -59,8 +58,7 @@ pub(super) fn remove_if(
     key: &[KeyField<'_>],
     mut agrees: impl FnMut(&mut MiniTransaction<'_>, &Position) -> Result<bool, TableError>,
 ) -> Result<(), TableError> {
-    let hooks = LocksFollow::new(&store.locks, false);
-    let changer = hooks.changer(0);
+    let changer = store.changer(0);
     let attempts = [
         BtreeLatch::ModifyLeaf,
         BtreeLatch::ModifyTree(TreeIntention::Delete),
@@ -117,8 +115,7 @@ pub(super) fn remove_entry(
         };
         mtr.release_since(savepoint);
         if needed && if_needed == IfNeeded::Mark && !is_marked {
-            let hooks = LocksFollow::new(&store.locks, false);
-            set_delete_mark(mtr, index, position, true, None, hooks.changer(0));
+            set_delete_mark(mtr, index, position, true, None, store.changer(0));
         }
         Ok(!needed)
     })

@@ -15,7 +15,6 @@ use super::dictionary::Table;
 use super::error::TableError;
 use super::fields::{FieldBuffer, Fields};
 use super::layout::SystemFields;
-use super::lock_hooks::LocksFollow;
 use super::remove::{IfNeeded, find, remove_entry, remove_if};
 use super::store::RowStore;
 use crate::btree::{
@@ -43,6 +42,8 @@ impl UndoApplier for RowStore {
         let Some(table) = self.dictionary.table_by_id(record.table_id) else {
             return Ok(());
         };
+        // Room in the redo files, while nothing is latched.
+        self.pages.log.free_check()?;
         let undo = RowUndo {
             store: self,
             table: &table,
@@ -171,8 +172,7 @@ impl RowUndo<'_> {
         if let Some(position) = find(&mut mtr, index, entry, BtreeLatch::ModifyLeaf)?
             && position.record(&mtr).is_delete_marked()
         {
-            let hooks = LocksFollow::new(&self.store.locks, false);
-            let changer = hooks.changer(0);
+            let changer = self.store.changer(0);
             set_delete_mark(&mut mtr, index, &position, false, None, changer);
         }
         mtr.commit();
@@ -188,8 +188,7 @@ impl RowUndo<'_> {
         before: &Before<'_>,
     ) -> Result<(), TableError> {
         let index = &**self.table.clustered();
-        let hooks = LocksFollow::new(&self.store.locks, false);
-        let changer = hooks.changer(0);
+        let changer = self.store.changer(0);
         let was_deleted = before.info_bits & INFO_DELETED != 0;
         let system = btree::SystemFields {
             trx_id: before.trx_id,

@@ -13,7 +13,6 @@
 //! off again.
 
 use super::error::TableError;
-use super::lock_hooks::LocksFollow;
 use super::store::{RowSession, RowStore};
 use crate::btree::{
     self, BtreeLatch, Index, Position, TreeIntention, optimistic_insert, pessimistic_insert,
@@ -66,23 +65,17 @@ fn insert_image(
                 store.wait_for_lock(session)?;
                 continue;
             }
-            let hooks = LocksFollow::new(&store.locks, false);
-            let changer = hooks.changer(session.transaction.id());
+            let changer = store.changer(session.transaction.id());
             btree::set_delete_mark(&mut mtr, index, &position, false, None, changer);
             mtr.commit();
             return Ok(());
         }
-        let inherits = match check_insert(store, &mut session.transaction, &mtr, &position)? {
-            InsertCheck::Free => false,
-            InsertCheck::Inherit => true,
-            InsertCheck::Wait => {
-                mtr.commit();
-                store.wait_for_lock(session)?;
-                continue;
-            }
-        };
-        let hooks = LocksFollow::new(&store.locks, inherits);
-        let changer = hooks.changer(session.transaction.id());
+        if check_insert(store, &mut session.transaction, &mtr, &position)? == InsertCheck::Wait {
+            mtr.commit();
+            store.wait_for_lock(session)?;
+            continue;
+        }
+        let changer = store.changer(session.transaction.id());
         let image = record.image();
         let inserted = match latch {
             BtreeLatch::ModifyLeaf => {
@@ -118,8 +111,7 @@ pub(super) fn delete_mark_entry(
             store.wait_for_lock(session)?;
             continue;
         }
-        let hooks = LocksFollow::new(&store.locks, false);
-        let changer = hooks.changer(session.transaction.id());
+        let changer = store.changer(session.transaction.id());
         btree::set_delete_mark(&mut mtr, index, &position, true, None, changer);
         mtr.commit();
         return Ok(());

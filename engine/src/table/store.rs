@@ -6,10 +6,11 @@ use super::dictionary::Dictionary;
 use super::fields::FieldBuffer;
 use super::update_vector::UpdateVector;
 use super::versions::History;
+use crate::btree::Changer;
 use crate::lock::LockSystem;
 use crate::page::RecordBuffer;
 use crate::redo_log::{MiniTransactionContext, Pages};
-use crate::transaction::{Admission, Seat, Transaction, Transactions};
+use crate::transaction::{Admission, Seat, Transaction, Transactions, TrxId};
 
 /// The parts of an engine that row operations work with. Shared by all sessions.
 #[derive(Debug)]
@@ -55,6 +56,15 @@ pub(super) struct Buffers {
 }
 
 impl RowStore {
+    /// Who changes trees: a transaction, or 0 for rollback and purge. Row locks follow the
+    /// records.
+    pub(super) fn changer(&self, trx_id: TrxId) -> Changer<'_> {
+        Changer {
+            locks: &*self.locks,
+            trx_id,
+        }
+    }
+
     /// What a new session has; its counts go to this shard.
     pub fn session(&self, shard: usize) -> RowSession {
         RowSession {

@@ -18,7 +18,6 @@ use super::dictionary::Table;
 use super::error::TableError;
 use super::fields::{FieldBuffer, Fields};
 use super::layout::SystemFields;
-use super::lock_hooks::LocksFollow;
 use super::locking::{RowLock, lock_clustered, lock_row};
 use super::secondary::{delete_mark_entry, insert_entry};
 use super::store::{Buffers, RowSession, RowStore};
@@ -168,8 +167,7 @@ impl Change<'_> {
         let row = position.record(&mtr);
         let roll_pointer = undo_write::update(store, transaction, table, row, vector)?;
         let trx_id = transaction.id();
-        let hooks = LocksFollow::new(&store.locks, false);
-        let changer = hooks.changer(trx_id);
+        let changer = store.changer(trx_id);
         if !vector.changes_size() {
             let system = btree::SystemFields {
                 trx_id,
@@ -209,8 +207,7 @@ impl Change<'_> {
     ) -> Result<(), TableError> {
         let (store, table) = (self.store, self.table);
         let index = &**table.clustered();
-        let hooks = LocksFollow::new(&store.locks, false);
-        let changer = hooks.changer(trx_id);
+        let changer = store.changer(trx_id);
         let mut mtr = store.pages.begin(context);
         let key_fields = table.layout().key_fields();
         let key: Fields<'_> = buffers.old_row.iter().take(key_fields).collect();
@@ -335,8 +332,7 @@ fn delete_row(
             trx_id: transaction.id(),
             roll_pointer,
         };
-        let hooks = LocksFollow::new(&store.locks, false);
-        let changer = hooks.changer(transaction.id());
+        let changer = store.changer(transaction.id());
         set_delete_mark(&mut mtr, index, &position, true, Some(system), changer);
         mtr.commit();
         break;

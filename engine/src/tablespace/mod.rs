@@ -255,10 +255,12 @@ impl Tablespaces {
     /// The first flush that failed; the others are made nevertheless.
     pub fn flush_unflushed(&self) -> Result<(), TablespaceError> {
         let mut result = Ok(());
-        for space in self.unflushed.sorted() {
+        let mut last = None;
+        while let Some(space) = self.unflushed.next_after(last) {
             if let Some(tablespace) = self.get(space) {
                 result = result.and(tablespace.flush());
             }
+            last = Some(space);
         }
         result
     }

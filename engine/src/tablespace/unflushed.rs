@@ -36,11 +36,12 @@ impl Unflushed {
         self.0.lock().retain(|&other| other != space);
     }
 
-    /// The tablespaces in the order of their numbers.
-    pub(super) fn sorted(&self) -> Vec<SpaceId> {
-        let mut spaces = self.0.lock().clone();
-        spaces.sort_unstable();
-        spaces
+    /// The first of these tablespaces, in the order of their numbers, after one; without
+    /// one, the first of all.
+    pub(super) fn next_after(&self, last: Option<SpaceId>) -> Option<SpaceId> {
+        let spaces = self.0.lock();
+        let left = spaces.iter().filter(|&&space| Some(space) > last);
+        left.min().copied()
     }
 }
 

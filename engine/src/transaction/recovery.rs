@@ -87,6 +87,7 @@ impl Transactions {
             self.recover_history(segment, context)?;
             self.recover_slots(segment, context, &mut found)?;
         }
+        self.system().recovered();
         let mut recovered = Recovered::default();
         for (
             id,

@@ -210,6 +210,11 @@ impl TransactionSystem {
         &self.shards[(id % SHARDS) as usize]
     }
 
+    /// Recovery is done: whatever has a number now has committed.
+    pub(super) fn recovered(&self) {
+        self.numbers_low_limit.store(self.ids.next(), SeqCst);
+    }
+
     /// Recovery found an active transaction with undo.
     pub(super) fn resurrect(&self, transaction: &mut Transaction, id: TrxId) {
         transaction.phase = Phase::Active;

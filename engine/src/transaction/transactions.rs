@@ -29,6 +29,7 @@ use crate::page::record::Record;
 use crate::page::record_format::RecordFormat;
 use crate::page::roll_pointer::RollPointer;
 use crate::redo_log::{MiniTransaction, MiniTransactionContext, Pages};
+use crate::tablespace::Tablespaces;
 
 /// What can go wrong in a transaction, besides locks.
 #[derive(Debug, thiserror::Error)]
@@ -84,15 +85,14 @@ impl Transactions {
     /// # Errors
     /// If a file is not there.
     pub fn open_undo_tablespaces(
-        pages: &Pages,
+        spaces: &Tablespaces,
         directory: &Path,
         settings: &TransactionSettings,
     ) -> Result<(), TransactionError> {
         for number in 1..=settings.undo_tablespaces {
             let name = format!("innodb_undo_{number:03}");
             let path = directory.join(undo_file_name(number));
-            pages
-                .spaces
+            spaces
                 .open_unchecked(undo_space_id(number), &name, &path)
                 .map_err(UndoError::from)?;
         }
@@ -305,8 +305,9 @@ impl Transactions {
     /// released here, before that wait.
     ///
     /// # Errors
-    /// If a page of undo cannot be had. Unless the error came after the commit itself (undo
-    /// of inserts could not be freed), the transaction is still active.
+    /// If a page of undo cannot be had; the transaction is still active then, unless the
+    /// error came after the commit itself: undo of inserts could not be freed, or the
+    /// counter of ids could not be written down.
     pub fn commit(&self, transaction: &mut Transaction) -> Result<Lsn, TransactionError> {
         let changed = transaction.undo.next_undo_no > 0;
         let (end, number) = self.undo.commit(transaction, &self.system)?;
@@ -315,8 +316,12 @@ impl Transactions {
         }
         self.system.retire(transaction, number);
         self.undo.clean_up(transaction)?;
-        if number.is_some() {
+        if let Some(number) = number {
             self.purge.history_has_grown();
+            if IdSource::must_store(number) {
+                let context = &mut transaction.undo.context;
+                store_max_trx_id(self.undo.pages(), context, number)?;
+            }
         }
         Ok(end)
     }

@@ -10,6 +10,7 @@ use innosim_engine::runtime::time::MILLISECOND;
 use innosim_engine::runtime::virtual_clock::Settle;
 use innosim_engine::runtime::{self, LatchMode, WaitKind, spawn};
 
+use super::files::judge_world;
 use super::world::{Kind, World, value, virtually_with};
 
 const TASKS: u32 = 16;
@@ -125,6 +126,9 @@ fn run(directory: &Path, load: Load) -> (u64, usize, u64) {
         model.len()
     );
     world.shut_down();
+    if !runtime::is_virtual() {
+        judge_world(&world, model.len());
+    }
     (runtime::now(), report.pages.iter().sum(), report.records)
 }
 

@@ -14,7 +14,7 @@ use innosim_engine::page_allocation::create_space;
 use innosim_engine::redo_log::MiniTransactionContext;
 use innosim_engine::redo_log::sandbox::Sandbox;
 
-use super::world::SPACE;
+use super::world::{Kind, SPACE, World, value};
 
 /// sbtest1: id INT, k INT, c CHAR(120), pad CHAR(60); PRIMARY (id), KEY k_1 (k).
 struct Sbtest {
@@ -154,18 +154,38 @@ impl Sbtest {
         }
         self.sandbox.flush_all();
         self.sandbox.pages.spaces.flush_unflushed().unwrap();
-        let file = self.sandbox.path_of(SPACE);
-        let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tools/ibd_check.py");
-        let mut python = Command::new("python3");
-        python.arg(tool).args(["--schema", "sbtest1"]).arg(&file);
-        if let Some(report) = verdict("python3", python) {
-            let expected = format!("{rows} rows, 0 delete-marked");
-            assert!(report.contains(&expected), "{report}");
-        }
-        let mut innochecksum = Command::new("innochecksum");
-        innochecksum.arg(&file);
-        verdict("innochecksum", innochecksum);
+        judge(&self.sandbox.path_of(SPACE), Path::new("sbtest1"), rows);
     }
+}
+
+/// Has a file judged whose clustered index must have so many rows. The schema is the
+/// checker's own, or a JSON file.
+fn judge(file: &Path, schema: &Path, rows: usize) {
+    let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tools/ibd_check.py");
+    let mut python = Command::new("python3");
+    python.arg(tool).arg("--schema").arg(schema).arg(file);
+    if let Some(report) = verdict("python3", python) {
+        let expected = format!("{rows} rows, 0 delete-marked");
+        assert!(report.contains(&expected), "{report}");
+    }
+    let mut innochecksum = Command::new("innochecksum");
+    innochecksum.arg(file);
+    verdict("innochecksum", innochecksum);
+}
+
+/// Has the file of a tree of rows judged.
+pub fn judge_world(world: &World, rows: usize) {
+    let key = match world.kind {
+        Kind::Rows => "binary(4)",
+        Kind::LongKeys => "varbinary(900)",
+        // A table without a clustered index is none.
+        Kind::Entries | Kind::HugeEntries => return,
+    };
+    let columns = format!(r#"{{"key": "{key}", "value": "varbinary(7000)"}}"#);
+    let schema = format!(r#"{{"columns": {columns}, "primary": ["key"]}}"#);
+    let schema_file = world.sandbox.directory.join("schema.json");
+    std::fs::write(&schema_file, schema).unwrap();
+    judge(&world.sandbox.path_of(SPACE), &schema_file, rows);
 }
 
 /// What a program says, which must be that the file is good; `None` if it is not here.
@@ -209,6 +229,30 @@ fn a_table_filled_and_thinned_row_by_row_is_accepted() {
         table.remove(id);
     }
     table.judge(0);
+}
+
+#[test]
+fn a_tree_of_three_levels_is_accepted() {
+    let directory = tempfile::tempdir().unwrap();
+    let world = World::new(directory.path(), Kind::LongKeys, 1000);
+    let mut user = world.user(0);
+    let mut rows = 0;
+    for step in 0..4000_u32 {
+        let number = step.wrapping_mul(2_654_435_761) >> 12;
+        let length = step as usize * 37 % 900;
+        rows += usize::from(user.insert(number, &value(length, step)));
+        if step % 3 == 0 {
+            let other = (step / 2).wrapping_mul(2_654_435_761) >> 12;
+            match step % 2 {
+                0 => rows -= usize::from(user.remove(other)),
+                _ => _ = user.update(other, &value(length * 2, step)),
+            }
+        }
+    }
+    let report = world.check();
+    assert_eq!((report.height(), report.records as usize), (3, rows));
+    world.shut_down();
+    judge_world(&world, rows);
 }
 
 #[test]

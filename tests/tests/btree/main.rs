@@ -3,6 +3,7 @@
 
 mod bulk;
 mod concurrent;
+mod crash;
 mod files;
 mod locks;
 mod model;

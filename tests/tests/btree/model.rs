@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use innosim_engine::btree::{BtreeLatch, PersistentCursor, Restored, move_next, seek};
+use innosim_engine::metrics::Counter;
 use innosim_engine::runtime;
 use proptest::prelude::*;
 
@@ -245,6 +246,13 @@ fn a_high_tree_of_entries_grows_and_shrinks() {
 }
 
 #[test]
+fn a_very_high_tree_grows_and_shrinks() {
+    for seed in 1..=3 {
+        grow_and_shrink(Kind::HugeEntries, seed, 400);
+    }
+}
+
+#[test]
 fn ascending_rows_fill_their_leaves() {
     virtually(1, || {
         let mut pair = Pair::new(Kind::Rows);
@@ -258,6 +266,34 @@ fn ascending_rows_fill_their_leaves() {
         let report = pair.user.world.check();
         // 204 bytes each, two of them the length: 74 fit 15/16 of a page.
         assert_eq!(report.pages, [2000_usize.div_ceil(74), 1]);
+    });
+}
+
+#[test]
+fn leaves_that_are_half_empty_are_merged() {
+    virtually(1, || {
+        let mut pair = Pair::new(Kind::Rows);
+        for number in 0..6000 {
+            let number = number * 4001 % 6000;
+            pair.step(Step::Insert {
+                number,
+                length: 100,
+            });
+        }
+        let before = pair.user.world.check().pages[0];
+        for number in 0..6000 {
+            let number = number * 5003 % 6000;
+            if number % 20 != 0 {
+                pair.step(Step::Remove { number });
+            }
+        }
+        pair.check();
+        // 300 rows of 124 bytes are 2.3 full leaves; only a page whose neighbours are
+        // full may stay under half.
+        let after = pair.user.world.check().pages[0];
+        assert!(before > 60 && after <= 7, "{before} leaves, then {after}");
+        let merges = pair.user.counter(Counter::PageMergesSuccessful);
+        assert_eq!(merges as usize, before - after);
     });
 }
 

@@ -7,13 +7,15 @@ use innosim_engine::btree::{
     BtreeLatch, Changer, Index, IndexDefinition, TreeAccess, TreeReport, check_tree, move_next,
     seek,
 };
+use innosim_engine::metrics::Counter;
 use innosim_engine::page::index_header::INFIMUM;
 use innosim_engine::page::record_compare::KeyField;
-use innosim_engine::page::{Column, RecordBuffer, RecordFormat, RollPointer, SpaceId};
+use innosim_engine::page::{Column, PageNumber, RecordBuffer, RecordFormat, RollPointer, SpaceId};
 use innosim_engine::page_allocation::create_space;
 use innosim_engine::redo_log::MiniTransactionContext;
 use innosim_engine::redo_log::sandbox::Sandbox;
 use innosim_engine::runtime::profile::CpuProfile;
+use innosim_engine::runtime::virtual_clock::disk::DiskProfile;
 use innosim_engine::runtime::virtual_clock::{Settle, Simulation, SimulationOptions};
 use innosim_tests::disk::solid_state_disk;
 
@@ -28,6 +30,18 @@ pub fn virtually_with<T: 'static>(
     settle: Settle,
     main: impl FnOnce() -> T + 'static,
 ) -> T {
+    let options = SimulationOptions {
+        settle,
+        ..options(seed, solid_state_disk())
+    };
+    let mut simulation = Simulation::new(&options).unwrap();
+    simulation
+        .run(main)
+        .unwrap_or_else(|stalled| panic!("seed {seed}: {stalled}"))
+}
+
+/// A machine of four cores and a disk.
+pub fn options(seed: u64, disk: DiskProfile) -> SimulationOptions {
     let cpu = CpuProfile {
         time_slice_us: 500.0,
         context_switch_us: 1.0,
@@ -37,15 +51,10 @@ pub fn virtually_with<T: 'static>(
         line_same_socket_ns: 40.0,
         ..CpuProfile::uniform(4)
     };
-    let options = SimulationOptions {
-        settle,
-        disks: vec![("disk".to_owned(), solid_state_disk())],
+    SimulationOptions {
+        disks: vec![("disk".to_owned(), disk)],
         ..SimulationOptions::new(cpu, seed)
-    };
-    let mut simulation = Simulation::new(&options).unwrap();
-    simulation
-        .run(main)
-        .unwrap_or_else(|stalled| panic!("seed {seed}: {stalled}"))
+    }
 }
 
 /// What the records of an index look like. All are made from a number, which orders them.
@@ -55,18 +64,22 @@ pub enum Kind {
     Rows,
     /// Rows with a key of up to 900 bytes, so that pages above the leaves hold few.
     LongKeys,
-    /// Entries of a secondary index with a key of up to 2500 bytes: a high tree.
+    /// Entries of a secondary index with a key of up to 2500 bytes.
     Entries,
+    /// Entries with keys of 2500 to 6000 bytes, two to six a page: a very high tree.
+    HugeEntries,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 3] = [Kind::Rows, Kind::LongKeys, Kind::Entries];
+    pub const ALL: [Kind; 4] = [Kind::Rows, Kind::LongKeys, Kind::Entries, Kind::HugeEntries];
 
-    fn key_length_max(self) -> u16 {
+    /// The longest key, and the longest of those that are short.
+    fn key_lengths(self) -> (u32, u32) {
         match self {
-            Kind::Rows => 4,
-            Kind::LongKeys => 900,
-            Kind::Entries => 2500,
+            Kind::Rows => (4, 4),
+            Kind::LongKeys => (900, 30),
+            Kind::Entries => (2500, 30),
+            Kind::HugeEntries => (6000, 2500),
         }
     }
 
@@ -79,28 +92,31 @@ impl Kind {
             Kind::Entries => {
                 RecordFormat::secondary(&[Column::variable(2500), Column::fixed(4).nullable()])
             }
+            Kind::HugeEntries => {
+                RecordFormat::secondary(&[Column::variable(6000), Column::fixed(4).nullable()])
+            }
         };
         format.unwrap()
     }
 
     pub fn has_value(self) -> bool {
-        self != Kind::Entries
+        !matches!(self, Kind::Entries | Kind::HugeEntries)
     }
 
     /// The key of a number: its four bytes and a tail whose length the number decides.
     pub fn key(self, number: u32) -> Vec<Vec<u8>> {
         let mut key = number.to_be_bytes().to_vec();
-        let tail = u32::from(self.key_length_max()) - 3;
+        let (longest, short) = self.key_lengths();
         let mixed = number.wrapping_mul(2_654_435_761) >> 7;
         // Half of the keys are long, the others short.
         let length = match mixed % 2 {
-            0 => mixed / 2 % tail,
-            _ => mixed / 2 % tail.min(30),
+            0 => short + mixed / 2 % (longest - short + 1),
+            _ => short - mixed / 2 % short.min(30),
         };
-        key.resize(4 + length as usize, 0x5A);
-        match self {
-            Kind::Entries => vec![key, number.to_be_bytes().to_vec()],
-            _ => vec![key],
+        key.resize(length.max(4) as usize, 0x5A);
+        match self.has_value() {
+            true => vec![key],
+            false => vec![key, number.to_be_bytes().to_vec()],
         }
     }
 
@@ -138,7 +154,11 @@ pub struct World {
 
 impl World {
     pub fn new(directory: &Path, kind: Kind, frames: usize) -> World {
-        let sandbox = Sandbox::new(directory, frames);
+        World::create(Sandbox::new(directory, frames), kind)
+    }
+
+    /// A new tree in a sandbox.
+    pub fn create(sandbox: Sandbox, kind: Kind) -> World {
         sandbox.create_space(SPACE, 4);
         let mut context = MiniTransactionContext::new(0);
         let mut mtr = sandbox.pages.begin(&mut context);
@@ -152,23 +172,39 @@ impl World {
         }
     }
 
-    pub fn add_index(
+    fn add_index(
         sandbox: &Sandbox,
         context: &mut MiniTransactionContext,
         kind: Kind,
         id: u64,
     ) -> Index {
+        let mut mtr = sandbox.pages.begin(context);
+        let index = Index::create(&mut mtr, SPACE, World::definition(kind, id)).unwrap();
+        mtr.commit();
+        index
+    }
+
+    /// The tree that an earlier run has left in the space of a sandbox.
+    pub fn open(sandbox: Sandbox, kind: Kind) -> World {
+        let mut context = MiniTransactionContext::new(0);
+        let mut mtr = sandbox.pages.begin(&mut context);
+        let index = Index::open(&mut mtr, SPACE, PageNumber(3), World::definition(kind, 101));
+        mtr.commit();
+        World {
+            sandbox,
+            index: Arc::new(index.unwrap()),
+            kind,
+        }
+    }
+
+    fn definition(kind: Kind, id: u64) -> IndexDefinition {
         let format = kind.format();
-        let definition = IndexDefinition {
+        IndexDefinition {
             id,
             name: format!("t.{kind:?}"),
             unique_fields: format.key_fields(),
             format,
-        };
-        let mut mtr = sandbox.pages.begin(context);
-        let index = Index::create(&mut mtr, SPACE, definition).unwrap();
-        mtr.commit();
-        index
+        }
     }
 
     pub fn user(&self, number: usize) -> User {
@@ -251,6 +287,12 @@ impl User {
         self.with(number, &[], changer, |mut tree, key, _| {
             tree.remove(key).unwrap()
         })
+    }
+
+    /// How often something was counted.
+    pub fn counter(&self, counter: Counter) -> u64 {
+        let metrics = &self.world.sandbox.pages.metrics;
+        metrics.snapshot(&|_| 0).counter(counter)
     }
 
     /// Up to `limit` records from a number on: number and value.

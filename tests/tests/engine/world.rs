@@ -1,6 +1,6 @@
 //! An engine with everything around it that the tests need.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use innosim_engine::engine::{Engine, EngineOptions, EngineRecoveryReport, Session};
@@ -124,17 +124,4 @@ pub fn shut_down(engine: &Arc<Engine>) {
         assert_eq!(engine.faults().unwrap(), Vec::<String>::new());
     }
     engine.shutdown().unwrap();
-}
-
-/// A data directory of the host, gone with the value.
-pub struct HostDirectory(tempfile::TempDir);
-
-impl HostDirectory {
-    pub fn new() -> Self {
-        HostDirectory(tempfile::tempdir().unwrap())
-    }
-
-    pub fn data(&self) -> PathBuf {
-        self.0.path().join("data")
-    }
 }

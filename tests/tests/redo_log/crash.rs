@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 
 use innosim_engine::redo_log::sandbox::Sandbox;
-use innosim_engine::redo_log::{PoolSource, RedoSettings};
-use innosim_engine::runtime::files::Crash;
+use innosim_engine::redo_log::{LogIo, PoolSource, RedoSettings};
+use innosim_engine::runtime::files::{Crash, IoMode};
 use innosim_engine::runtime::random::Stream;
 use innosim_engine::runtime::spawn;
 use innosim_engine::runtime::time::{MICROSECOND, MILLISECOND, NEVER};
-use innosim_engine::runtime::virtual_clock::{Outcome, Simulation};
+use innosim_engine::runtime::virtual_clock::{Outcome, Settle, Simulation};
 use innosim_engine::runtime::{WaitKind, sleep};
 
 use super::model::{DOMAINS, Model, PAGES, clean, recover};
@@ -62,12 +62,15 @@ struct Load {
     /// Mini-transactions take long from their place in the log to the flush list, and
     /// checkpoints are made all the time.
     out_of_order: bool,
+    /// When time passes.
+    settle: Settle,
 }
 
 const LOAD: Load = Load {
     large: false,
     with_tasks: true,
     out_of_order: false,
+    settle: Settle::Lazy,
 };
 
 #[derive(Default)]
@@ -92,6 +95,7 @@ fn checkpoints(sandbox: &Sandbox, figures: &Figures) {
 
 fn cut_rounds(seed: u64, settings: RedoSettings, how: Load) -> Arc<Figures> {
     let mut options = options(seed);
+    options.settle = how.settle;
     if how.out_of_order {
         options.costs.set("log_copy", 15_000.0).unwrap();
         options.costs.set("log_link", 25_000.0).unwrap();
@@ -136,7 +140,11 @@ fn cut_rounds(seed: u64, settings: RedoSettings, how: Load) -> Arc<Figures> {
             sleep(NEVER, WaitKind::Other);
         });
         assert!(matches!(outcome.unwrap(), Outcome::PowerCut));
-        simulation.resolve_crash(Crash::PowerLoss).unwrap();
+        let crash = match stream.below(4) {
+            0 => Crash::ProcessKill,
+            _ => Crash::PowerLoss,
+        };
+        simulation.resolve_crash(crash).unwrap();
     }
     simulation
         .run(move || {
@@ -213,6 +221,48 @@ fn checkpoints_wait_for_pages_on_their_way_to_the_flush_list() {
     }
     assert!(disorder > 1000, "{disorder}: nothing was out of order");
     assert!(checkpoints > 500, "{checkpoints} checkpoints");
+}
+
+#[test]
+fn a_seed_repeats_itself() {
+    let figures = |seed| {
+        let figures = cut_rounds(seed, threads(), LOAD);
+        let cells = [&figures.applied, &figures.torn];
+        cells.map(|cell| cell.load(Relaxed))
+    };
+    assert_eq!(figures(3), figures(3));
+    assert_ne!(figures(3), figures(4));
+}
+
+#[test]
+fn time_may_pass_at_every_latch() {
+    for (name, settings) in LOGS {
+        let load = Load {
+            settle: Settle::Always,
+            ..LOAD
+        };
+        let applied = cut_rounds(2, settings(), load).applied.load(Relaxed);
+        assert!(applied > 100, "{name}: {applied} records applied");
+    }
+}
+
+#[test]
+fn files_whose_writes_go_to_the_medium_need_no_flush() {
+    for (name, settings) in LOGS {
+        let settings = RedoSettings {
+            io: LogIo {
+                io: IoMode::BufferedSync,
+                sync: false,
+                data_only: false,
+            },
+            ..settings()
+        };
+        for seed in 1..=2 {
+            let applied = cut_rounds(seed, settings.clone(), LOAD);
+            let applied = applied.applied.load(Relaxed);
+            assert!(applied > 50, "{name}: {applied} records applied");
+        }
+    }
 }
 
 /// Really: the process goes on, but what is in the pool is forgotten.

@@ -101,8 +101,11 @@ pub fn as_5_1() -> RedoSettings {
     }
 }
 
+/// A log by its name.
+pub type NamedLog = (&'static str, fn() -> RedoSettings);
+
 /// All of them, with names.
-pub const LOGS: [(&str, fn() -> RedoSettings); 4] = [
+pub const LOGS: [NamedLog; 4] = [
     ("threads", threads),
     ("users", users),
     ("5.7", as_5_7),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::super::lock_table::{LockTable, Request};
+use super::super::lock_table::Request;
 use super::super::owner::WaitResult;
 use super::*;
 
@@ -161,7 +161,7 @@ proptest! {
 
     #[test]
     fn the_table_does_what_the_model_does(steps in prop::collection::vec(step(), 1..80)) {
-        let mut table = LockTable::new();
+        let mut table = new_table();
         let ids: Vec<OwnerId> = (0..OWNERS)
             .map(|_| table.join(Arc::new(OwnerState::default())))
             .collect();

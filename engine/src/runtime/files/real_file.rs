@@ -92,6 +92,9 @@ impl RealFile {
 
     /// Writes images one behind the other.
     pub(super) fn write_images(&self, images: &[Image], offset: u64) -> io::Result<()> {
+        if let [image] = images {
+            return self.write(&**image, offset);
+        }
         let mut offset = offset;
         for images in images.chunks(MOST_VECTORS) {
             let mut vectors: Vec<IoSlice<'_>> =

@@ -45,7 +45,8 @@ pub(super) static VARIABLES: &[VariableDefinition] = &[
         .mariadb_implied(Integer(512)).dynamic()
         .meaning("Unit to which first writes into a part of a redo file are padded")
         .note("a power of two, at most the page size"),
-    boolean("innodb_log_writer_threads").since(MySql8_0, ON).dynamic().behaves_as("ON")
+    boolean("innodb_log_writer_threads").implied(MySql5_1, OFF).since(MySql8_0, ON)
+        .mariadb_implied(OFF).dynamic()
         .meaning("Write and flush redo in threads of its own")
         .note("ON by default whatever the CPUs: a rule by CPUs came after 8.4"),
     // Durability.

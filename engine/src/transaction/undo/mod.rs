@@ -39,7 +39,7 @@ pub use rollback_segment::RollbackSegment;
 pub(super) use segment::{UndoPlace, UndoSegment, copy_record, next_record};
 pub use spaces::{
     SYSTEM_SPACE_NAME, SYSTEM_SPACE_PAGES, UNDO_SPACE_PAGES, create_system_tablespace,
-    load_max_trx_id, store_max_trx_id, undo_file_name, undo_space_id,
+    load_max_trx_id, open_system_tablespace, store_max_trx_id, undo_file_name, undo_space_id,
 };
 pub use version::{RowVersion, VersionError};
 

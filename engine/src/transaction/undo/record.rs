@@ -388,7 +388,7 @@ mod tests {
             update.encode(undo_no, &mut bytes);
             let record = UndoRecord::parse(&bytes).unwrap();
             prop_assert_eq!((record.kind, record.undo_no, record.table_id), (kind, undo_no, table_id));
-            prop_assert_eq!(record.key.collect::<Vec<_>>(), key);
+            prop_assert_eq!(&record.key.collect::<Vec<_>>(), &key);
             let before = record.before.unwrap();
             prop_assert_eq!((before.info_bits, before.trx_id), (0x20, trx_id));
             prop_assert_eq!(before.roll_pointer.to_u64(), pointer);

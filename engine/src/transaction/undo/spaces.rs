@@ -18,6 +18,7 @@ use crate::page::{PageId, PageNumber, PageType, SpaceId};
 use crate::page_allocation::{AllocationDirection, allocate_page, create_segment, create_space};
 use crate::redo_log::{MiniTransactionContext, Pages};
 use crate::runtime::LatchMode;
+use crate::tablespace::Tablespaces;
 
 use super::UndoError;
 use super::rollback_segment::RollbackSegment;
@@ -98,6 +99,17 @@ pub fn create_system_tablespace(
             accepted: "5: the tablespace was not new",
         }),
     }
+}
+
+/// Opens the system tablespace of an instance that exists, without a look at its content:
+/// before redo is applied to it.
+///
+/// # Errors
+/// If the file is not there.
+pub fn open_system_tablespace(spaces: &Tablespaces, directory: &Path) -> Result<(), UndoError> {
+    let path = directory.join(SYSTEM_SPACE_NAME);
+    spaces.open_unchecked(SYSTEM_SPACE, "innodb_system", &path)?;
+    Ok(())
 }
 
 /// Writes the counter of ids down.
