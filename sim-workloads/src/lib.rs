@@ -4,6 +4,7 @@
 //!
 //! * [`cli`] – the command line, one file a subcommand.
 //! * [`machine`] – machine profiles: processor, disks, which file lies where.
+//! * [`demo`] – three settings, on this computer and on a modelled one.
 //! * [`kernel`] – reports' mechanisms on the runtime alone, without an engine: they
 //!   fix the machine profiles.
 //! * [`workload`] – sysbench's OLTP scripts as pure statement generators, and the
@@ -18,6 +19,7 @@
 //! * [`progress`] – bars and lines on standard error while all that runs.
 
 pub mod cli;
+pub mod demo;
 pub mod kernel;
 pub mod machine;
 pub mod progress;

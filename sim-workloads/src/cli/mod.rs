@@ -11,6 +11,7 @@
 //! A subcommand is a struct of clap's arguments with a method `run` that returns an
 //! [`Outcome`] or a [`Failure`]; what it does lives elsewhere in this crate.
 
+mod demo;
 mod explain;
 mod kernel;
 mod output;
@@ -34,6 +35,7 @@ struct Innosim {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Demo(demo::Arguments),
     Explain(explain::Arguments),
     Kernel(kernel::Arguments),
     Prepare(prepare::Arguments),
@@ -72,6 +74,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let result = match innosim.subcommand {
+        Command::Demo(arguments) => arguments.run(),
         Command::Explain(arguments) => arguments.run(),
         Command::Kernel(arguments) => arguments.run(),
         Command::Prepare(arguments) => arguments.run(),

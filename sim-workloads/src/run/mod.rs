@@ -7,7 +7,8 @@
 //! ```
 //!
 //! * [`arguments`] – the options as typed, shared by every command with a run in it.
-//! * [`plan`] – everything read and checked, with all problems at once.
+//! * [`plan`] – everything read and checked, with all problems at once; [`not_built`] is
+//!   what a flavor lacks.
 //! * [`data_directory`], [`space`] – where on the host the files are, and whether they fit.
 //! * [`machine`] – the simulation or the host.
 //! * [`database`] – what the driver asks of an engine.
@@ -27,6 +28,7 @@ mod gate;
 pub mod host_usage;
 pub mod machine;
 pub mod measure;
+pub mod not_built;
 pub mod option_files;
 pub mod plan;
 pub mod recorder;

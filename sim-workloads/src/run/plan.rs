@@ -19,6 +19,7 @@ use innosim_engine::runtime::virtual_clock::Settle;
 use innosim_engine::sysvar::{Flavor, Level, Options, Settings, examine, resolve};
 
 use super::arguments::RunArguments;
+use super::not_built::not_built;
 use super::option_files::HostOptionFiles;
 use crate::machine::{HOST, MachineProfile};
 use crate::workload::random::RandomType;
@@ -292,6 +293,7 @@ impl RunArguments {
         };
 
         let mut warnings: Vec<String> = settings.warnings().iter().map(in_words).collect();
+        warnings.extend(not_built(flavor));
         if clock == Clock::Virtual {
             warnings.extend(machine.placement_warnings());
         } else if machine.name != HOST {
