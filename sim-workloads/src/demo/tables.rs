@@ -97,9 +97,8 @@ fn file(run: &RunDocument, name: &str) -> FileSummary {
 
 fn table(header: Vec<String>) -> Table {
     let mut table = Table::new();
-    table
-        .load_preset(presets::ASCII_MARKDOWN)
-        .set_header(header);
+    table.load_style(presets::ASCII_MARKDOWN);
+    table.set_header(header);
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }

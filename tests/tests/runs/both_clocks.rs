@@ -11,8 +11,13 @@ use super::{document, texts};
 
 fn with(clock: &str, workload: &str) -> RunDocument {
     document(&RunArguments {
-        // Small, so that pages are read, flushed and split.
-        set: texts(["innodb_buffer_pool_size=8M", "innodb_redo_log_capacity=16M"]),
+        // Small, so that pages are read, flushed and split. Which page is old enough to be
+        // made young again is a question of time, and with it which pages are evicted.
+        set: texts([
+            "innodb_buffer_pool_size=8M",
+            "innodb_redo_log_capacity=16M",
+            "innodb_old_blocks_time=0",
+        ]),
         workload: Some(workload.into()),
         table_size: Some("40000".into()),
         events: Some("2000".into()),
