@@ -19,7 +19,7 @@
 //! | [`session`] | statements and transactions |
 //! | `background` | the tasks, and one step without them |
 //! | `shutdown` | the end |
-//! | `figures` | counters, status |
+//! | `figures`, `statements` | counters, levels |
 //! | `check` | everything that must hold |
 //!
 //! An engine is driven in one of two ways. *With background tasks*, as a server: log
@@ -37,6 +37,7 @@ mod parts;
 pub mod session;
 mod settings;
 mod shutdown;
+mod statements;
 mod tables;
 
 use std::path::{Path, PathBuf};
@@ -49,7 +50,10 @@ pub use self::figures::EngineLevels;
 pub use self::open::{EngineRecoveryReport, RecoveryTimes};
 pub use self::session::Session;
 pub use self::settings::{EngineOptions, EngineSettings};
+pub use self::statements::{StatementCounts, StatementKind};
+pub use self::tables::PutRow;
 
+use self::statements::SharedStatementCounts;
 use crate::doublewrite::Doublewrite;
 use crate::page::Lsn;
 use crate::page_cleaner::PageCleaner;
@@ -73,6 +77,7 @@ pub struct Engine {
     cleaner: Arc<PageCleaner>,
     rows: Arc<RowStore>,
     purge: Mutex<Option<PurgeTasks>>,
+    statements: SharedStatementCounts,
     state: AtomicU8,
 }
 

@@ -151,6 +151,9 @@ impl Load<'_> {
             let previous = built.last().map(|built| built.page);
             let index = self.index;
             let options = self.options;
+            if options.logged {
+                self.pages.log.free_check()?;
+            }
             let mut mtr = self.begin();
             let mut page = LevelPage {
                 index,

@@ -2,7 +2,7 @@
 
 use crate::page::{PageId, RecordError};
 use crate::page_allocation::AllocationError;
-use crate::redo_log::PageAccessError;
+use crate::redo_log::{PageAccessError, RedoLogError};
 
 /// Something that kept a tree from being searched or changed.
 #[derive(Debug, thiserror::Error)]
@@ -13,6 +13,9 @@ pub enum BtreeError {
     /// There is no room, or the allocation structures are damaged.
     #[error(transparent)]
     Allocation(#[from] AllocationError),
+    /// The redo log cannot take more.
+    #[error(transparent)]
+    Log(#[from] RedoLogError),
     /// A record cannot be built.
     #[error(transparent)]
     Record(#[from] RecordError),

@@ -2,7 +2,8 @@
 //! in a mini-transaction of its own.
 //!
 //! Between the two nothing is held, and the tree may change; so the second one searches
-//! and judges again. Who needs row locks or undo in between uses the parts.
+//! and judges again. Who needs row locks or undo in between uses the parts. Room in the
+//! redo log is the caller's business (`RedoLog::free_check`, before each operation).
 
 use super::error::BtreeError;
 use super::index::Index;

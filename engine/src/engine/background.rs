@@ -14,6 +14,7 @@ use std::sync::atomic::AtomicU8;
 use super::error::EngineError;
 use super::parts::Parts;
 use super::settings::EngineSettings;
+use super::statements::SharedStatementCounts;
 use super::{Engine, State};
 use crate::page_cleaner::RoundReport;
 use crate::runtime::files::{DirectoryLock, FileSystem};
@@ -63,6 +64,7 @@ impl Engine {
             cleaner,
             rows,
             purge: Mutex::new(LatchClass::Plain, purge),
+            statements: SharedStatementCounts::default(),
             state: AtomicU8::new(State::Running as u8),
         })
     }

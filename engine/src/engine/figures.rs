@@ -1,6 +1,7 @@
 //! Counters and readings: what users see of an engine.
 
 use super::Engine;
+use super::statements::StatementCounts;
 use crate::metrics::{FileEvent, FileOperation, MetricsSnapshot, Reading};
 use crate::page::PAGE_SIZE;
 use crate::page::rollback_segment as layout;
@@ -44,6 +45,11 @@ impl Engine {
             }
         }
         snapshot
+    }
+
+    /// Statements of transactions that have ended, by kind.
+    pub fn statement_counts(&self) -> StatementCounts {
+        self.statements.read()
     }
 
     /// Forgets the smallest and largest values counted: a measurement begins.

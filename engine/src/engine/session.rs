@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use super::Engine;
 use super::error::EngineError;
+use super::statements::{StatementCounts, StatementKind};
 use crate::lock::LockError;
 use crate::sysvar::TransactionIsolation;
 use crate::table::insert::insert;
@@ -38,13 +39,15 @@ pub struct Session {
     last_key: FieldBuffer,
     /// The transaction ends with its statement.
     autocommit: bool,
+    /// Statements since the last transaction ended.
+    counts: StatementCounts,
 }
 
-/// What a statement is, as far as it matters before it begins.
+/// What a statement does to rows, as far as it matters before it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum StatementKind {
+enum Access {
     /// A plain SELECT.
-    Select,
+    Read,
     /// It locks or changes rows.
     Change,
 }
@@ -57,6 +60,7 @@ impl Session {
             values: FieldBuffer::new(),
             last_key: FieldBuffer::new(),
             autocommit: false,
+            counts: StatementCounts::default(),
         }
     }
 
@@ -86,7 +90,8 @@ impl Session {
         isolation: TransactionIsolation,
         read_only: bool,
     ) -> Result<(), EngineError> {
-        self.commit()?;
+        self.counts.increment(StatementKind::Begin);
+        self.end_by_commit()?;
         let options = BeginOptions {
             isolation,
             read_only,
@@ -108,13 +113,19 @@ impl Session {
     /// as durable as `innodb_flush_log_at_trx_commit` wants.
     ///
     /// # Errors
-    /// If undo cannot be finished.
+    /// If undo cannot be finished, or redo not be written.
     pub fn commit(&mut self) -> Result<(), EngineError> {
-        if !self.rows.transaction.is_active() {
+        self.counts.increment(StatementKind::Commit);
+        self.end_by_commit()
+    }
+
+    fn end_by_commit(&mut self) -> Result<(), EngineError> {
+        if !self.is_in_transaction() {
             return Ok(());
         }
         let transactions = &self.engine.rows.transactions;
         let end = transactions.commit(&mut self.rows.transaction)?;
+        self.engine.statements.add(&mut self.counts);
         self.engine.make_durable(end)
     }
 
@@ -123,10 +134,16 @@ impl Session {
     /// # Errors
     /// If undo cannot be read or applied.
     pub fn rollback(&mut self) -> Result<(), EngineError> {
-        if self.rows.transaction.is_active() {
+        self.counts.increment(StatementKind::Rollback);
+        self.end_by_rollback()
+    }
+
+    fn end_by_rollback(&mut self) -> Result<(), EngineError> {
+        if self.is_in_transaction() {
             let store = &*self.engine.rows;
             let transaction = &mut self.rows.transaction;
             store.transactions.rollback(transaction, store)?;
+            self.engine.statements.add(&mut self.counts);
         }
         Ok(())
     }
@@ -136,7 +153,8 @@ impl Session {
     /// # Errors
     /// As [`rollback`](Self::rollback).
     pub fn close(mut self) -> Result<(), EngineError> {
-        self.rollback()?;
+        self.end_by_rollback()?;
+        self.engine.statements.add(&mut self.counts);
         let transactions = &self.engine.rows.transactions;
         transactions.end_session(self.rows.transaction);
         Ok(())
@@ -149,17 +167,19 @@ impl Session {
     fn statement<T>(
         &mut self,
         kind: StatementKind,
+        access: Access,
         body: impl FnOnce(&mut Session) -> Result<T, TableError>,
     ) -> Result<T, EngineError> {
-        if kind == StatementKind::Change {
+        self.counts.increment(kind);
+        if access == Access::Change {
             // Room in the redo files, before anything is latched or locked anew.
             self.engine.pages.log.free_check()?;
         }
         if !self.rows.transaction.is_active() {
             let isolation = self.engine.settings.isolation;
-            self.begin_with(match kind {
-                StatementKind::Select => BeginOptions::select(isolation),
-                StatementKind::Change => BeginOptions::read_write(isolation),
+            self.begin_with(match access {
+                Access::Read => BeginOptions::select(isolation),
+                Access::Change => BeginOptions::read_write(isolation),
             })?;
             self.autocommit = true;
         }
@@ -180,8 +200,8 @@ impl Session {
             transactions.end_statement(&mut self.rows.transaction);
             if self.autocommit {
                 match result {
-                    Ok(_) => self.commit()?,
-                    Err(_) => self.rollback()?,
+                    Ok(_) => self.end_by_commit()?,
+                    Err(_) => self.end_by_rollback()?,
                 }
             }
         }
@@ -200,7 +220,7 @@ impl Session {
             _ => false,
         };
         if all {
-            return self.rollback();
+            return self.end_by_rollback();
         }
         let store = &*self.engine.rows;
         let transaction = &mut self.rows.transaction;
@@ -258,7 +278,7 @@ impl Session {
         lock: ReadLock,
         take: impl FnOnce(&Row<'_>) -> R,
     ) -> Result<Option<R>, EngineError> {
-        self.statement(kind_of(lock), |session| {
+        self.statement(StatementKind::Select, access_of(lock), |session| {
             session.encode_key(table, key)?;
             let Session {
                 engine,
@@ -285,7 +305,7 @@ impl Session {
         lock: ReadLock,
         each: impl FnMut(&Row<'_>),
     ) -> Result<u64, EngineError> {
-        self.statement(kind_of(lock), |session| {
+        self.statement(StatementKind::Select, access_of(lock), |session| {
             session.encode_range(table, &table.definition().primary_key, first, last)?;
             let Session {
                 engine,
@@ -316,7 +336,7 @@ impl Session {
         lock: ReadLock,
         each: impl FnMut(&Row<'_>),
     ) -> Result<u64, EngineError> {
-        self.statement(kind_of(lock), |session| {
+        self.statement(StatementKind::Select, access_of(lock), |session| {
             let of_index = table.layout().secondary().get(index);
             let of_index = of_index.ok_or_else(|| TableError::no_index(table, index))?;
             session.encode_range(table, of_index.columns(), ends.0, ends.1)?;
@@ -331,8 +351,8 @@ impl Session {
                 first: &values.as_fields(),
                 last: &last_key.as_fields(),
             };
-            let rows_of = &engine.rows;
-            read::index_range_select(rows_of, rows, table, index, range, reading, lock, each)
+            let how = (reading, lock);
+            read::index_range_select(&engine.rows, rows, table, index, range, how, each)
         })
     }
 
@@ -344,7 +364,7 @@ impl Session {
     /// If there is a row of the key, if a value does not fit, or if a page or a lock cannot
     /// be had.
     pub fn insert(&mut self, table: &Table, values: &[Value<'_>]) -> Result<i64, EngineError> {
-        self.statement(StatementKind::Change, |session| {
+        self.statement(StatementKind::Insert, Access::Change, |session| {
             let number = session.encode_row(table, values)?;
             let Session {
                 engine,
@@ -368,7 +388,7 @@ impl Session {
         key: &[Value<'_>],
         assignments: &[Assignment<'_>],
     ) -> Result<Updated, EngineError> {
-        self.statement(StatementKind::Change, |session| {
+        self.statement(StatementKind::Update, Access::Change, |session| {
             session.encode_key(table, key)?;
             let Session {
                 engine,
@@ -385,7 +405,7 @@ impl Session {
     /// # Errors
     /// If the key's values do not fit, or a page or a lock cannot be had.
     pub fn delete(&mut self, table: &Table, key: &[Value<'_>]) -> Result<bool, EngineError> {
-        self.statement(StatementKind::Change, |session| {
+        self.statement(StatementKind::Delete, Access::Change, |session| {
             session.encode_key(table, key)?;
             let Session {
                 engine,
@@ -433,10 +453,10 @@ impl Session {
     }
 }
 
-fn kind_of(lock: ReadLock) -> StatementKind {
+fn access_of(lock: ReadLock) -> Access {
     match lock {
-        ReadLock::None => StatementKind::Select,
-        ReadLock::Shared | ReadLock::Exclusive => StatementKind::Change,
+        ReadLock::None => Access::Read,
+        ReadLock::Shared | ReadLock::Exclusive => Access::Change,
     }
 }
 

@@ -6,7 +6,6 @@
 //! | 1 | no | yes | nothing; purge goes on |
 //! | 2 | no | no | recovery from redo |
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering::*;
 
 use super::error::EngineError;
@@ -20,7 +19,7 @@ impl Engine {
     ///
     /// # Errors
     /// If something cannot be written. The files are as after a crash then.
-    pub fn shutdown(self: &Arc<Self>) -> Result<(), EngineError> {
+    pub fn shutdown(&self) -> Result<(), EngineError> {
         let was = self.state.swap(State::Stopped as u8, AcqRel);
         if was == State::Stopped as u8 {
             return Ok(());

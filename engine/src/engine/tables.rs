@@ -40,6 +40,9 @@ use crate::transaction::{BeginOptions, TrxId};
 /// a file without it has room for two indexes in 6).
 const INITIAL_PAGES: u32 = 6;
 
+/// Takes the values of a row to load, in the order of the table's columns.
+pub type PutRow<'p> = dyn FnMut(&[Value<'_>]) + 'p;
+
 impl Engine {
     /// Creates a table without rows.
     ///
@@ -52,7 +55,7 @@ impl Engine {
 
     /// Creates a table and loads rows into it, which come in ascending order of their
     /// primary keys, each with its values in the order of the columns. Much faster than
-    /// inserting them. `next` hands the next row to its argument, or returns false.
+    /// inserting them. `next` gives the next row to its argument, or returns false.
     ///
     /// # Errors
     /// As [`create_table`](Self::create_table); or if a row does not fit or is out of order:
@@ -60,7 +63,7 @@ impl Engine {
     pub fn bulk_load(
         &self,
         definition: TableDefinition,
-        mut next: impl FnMut(&mut dyn FnMut(&[Value<'_>])) -> bool,
+        mut next: impl FnMut(&mut PutRow<'_>) -> bool,
     ) -> Result<Arc<Table>, EngineError> {
         self.add_table(definition, false, |engine, table, context| {
             // The rows carry the id of a transaction that has ended when the table appears.
@@ -188,7 +191,7 @@ impl Engine {
         table: &Table,
         context: &mut MiniTransactionContext,
         trx_id: TrxId,
-        next: &mut dyn FnMut(&mut dyn FnMut(&[Value<'_>])) -> bool,
+        next: &mut dyn FnMut(&mut PutRow<'_>) -> bool,
     ) -> Result<(), EngineError> {
         let layout = table.layout();
         let options = BulkLoadOptions {

@@ -5,11 +5,12 @@
 //! here waits or takes a latch; `system` does, with the mutex that owns the table.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering::*};
 
 use rustc_hash::FxHashMap;
 
-use super::mode::{RecordLockKind, RecordLockMode, TableLockMode};
+use super::heap_bits::HeapBits;
+use super::locked_pages::LockedPages;
+use super::mode::{RecordLockMode, TableLockMode};
 use super::owner::{OwnerId, OwnerState, WaitResult};
 use super::slots::Slots;
 use crate::page::PageId;
@@ -36,60 +37,6 @@ pub(super) enum Target {
 pub(super) enum Mode {
     Record(RecordLockMode),
     Table(TableLockMode),
-}
-
-/// A set of heap numbers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct HeapBits(Vec<u64>);
-
-impl HeapBits {
-    #[inline]
-    pub(super) fn contains(&self, heap: HeapNumber) -> bool {
-        let (word, bit) = (usize::from(heap) / 64, heap % 64);
-        self.0.get(word).is_some_and(|word| word >> bit & 1 == 1)
-    }
-
-    pub(super) fn insert(&mut self, heap: HeapNumber) {
-        let (word, bit) = (usize::from(heap) / 64, heap % 64);
-        if self.0.len() <= word {
-            self.0.resize(word + 1, 0);
-        }
-        self.0[word] |= 1 << bit;
-    }
-
-    pub(super) fn remove(&mut self, heap: HeapNumber) {
-        let (word, bit) = (usize::from(heap) / 64, heap % 64);
-        if let Some(word) = self.0.get_mut(word) {
-            *word &= !(1 << bit);
-        }
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.iter().all(|&word| word == 0)
-    }
-
-    pub(super) fn count(&self) -> u32 {
-        self.0.iter().map(|word| word.count_ones()).sum()
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.0.clear();
-    }
-
-    pub(super) fn insert_all(&mut self, other: &HeapBits) {
-        if self.0.len() < other.0.len() {
-            self.0.resize(other.0.len(), 0);
-        }
-        for (word, other) in self.0.iter_mut().zip(&other.0) {
-            *word |= other;
-        }
-    }
-
-    pub(super) fn largest(&self) -> Option<HeapNumber> {
-        let word = self.0.iter().rposition(|&word| word != 0)?;
-        let bit = 63 - self.0[word].leading_zeros() as usize;
-        Some((word * 64 + bit) as HeapNumber)
-    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -131,40 +78,6 @@ impl Default for Lock {
             in_queue: Links::ALONE,
             of_owner: Links::ALONE,
         }
-    }
-}
-
-/// Which pages have locks, to be asked without the mutex: lock objects, counted by a hash
-/// of their page. Who holds a page's latch gets an answer that stays true in one
-/// direction: if no object is counted, the page has no lock, since whoever adds one has
-/// to have that latch.
-#[derive(Debug)]
-pub(super) struct LockedPages(Box<[AtomicI32]>);
-
-/// Cells of [`LockedPages`]: enough that few of the pages without locks share one with a
-/// page that has some.
-const LOCKED_PAGES_CELLS: usize = 1 << 14;
-
-impl LockedPages {
-    pub(super) fn new() -> Self {
-        LockedPages((0..LOCKED_PAGES_CELLS).map(|_| AtomicI32::new(0)).collect())
-    }
-
-    fn cell(&self, page: PageId) -> &AtomicI32 {
-        let address = u64::from(page.space.0) << 32 | u64::from(page.page.0);
-        // Fibonacci hashing: the high bits are the good ones.
-        let hash = address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 50;
-        &self.0[hash as usize]
-    }
-
-    fn count(&self, target: Target, by: i32) {
-        if let Target::Page(page) = target {
-            self.cell(page).fetch_add(by, Release);
-        }
-    }
-
-    pub(super) fn may_be_locked(&self, page: PageId) -> bool {
-        self.cell(page).load(Acquire) != 0
     }
 }
 
@@ -306,7 +219,7 @@ impl LockTable {
     }
 
     /// Puts a new object at the end of its queue and of its owner's list.
-    fn append(
+    pub(super) fn append(
         &mut self,
         owner: OwnerId,
         target: Target,
@@ -440,181 +353,6 @@ impl LockTable {
                 return true;
             }
             other = self.next(other);
-        }
-        false
-    }
-
-    // ---- asking ---------------------------------------------------------------
-
-    /// Asks for a record lock.
-    pub(super) fn request_record(
-        &mut self,
-        owner: OwnerId,
-        page: PageId,
-        heap: HeapNumber,
-        mode: RecordLockMode,
-    ) -> Request {
-        debug_assert_ne!(mode.kind, RecordLockKind::InsertIntention);
-        let target = Target::Page(page);
-        let on_supremum = heap == SUPREMUM;
-        let (mut similar, mut conflict, mut somebody_waits) = (NONE, false, false);
-        let mut number = self.first(target);
-        while number != NONE {
-            self.tally.steps += 1;
-            let lock = &self.locks[number];
-            let Mode::Record(held) = lock.mode else {
-                unreachable!("a page's queue has record locks")
-            };
-            let on_record = lock.bits.contains(heap);
-            if lock.owner == owner {
-                if on_record && !lock.waiting && held.covers(mode, on_supremum) {
-                    return Request::Held;
-                }
-                if held == mode && !lock.waiting {
-                    similar = number;
-                }
-            } else if on_record {
-                somebody_waits |= lock.waiting;
-                conflict |= mode.waits_for(held, on_supremum);
-            }
-            number = lock.in_queue.next;
-        }
-        if conflict {
-            self.append(owner, target, Mode::Record(mode), heap, true);
-            return Request::Waits;
-        }
-        // A bit in an old object would overtake whoever waits for the record.
-        if similar == NONE || somebody_waits {
-            self.append(owner, target, Mode::Record(mode), heap, false);
-        } else {
-            self.locks[similar].bits.insert(heap);
-        }
-        Request::Granted
-    }
-
-    /// Asks whether a record may be inserted before `successor`. Returns whether it has to
-    /// wait, and whether there is any lock on the gap that the new record divides.
-    pub(super) fn request_insert(
-        &mut self,
-        owner: OwnerId,
-        page: PageId,
-        successor: HeapNumber,
-    ) -> (Request, bool) {
-        let target = Target::Page(page);
-        let mode = RecordLockMode::INSERT_INTENTION;
-        let (mut conflict, mut locked) = (false, false);
-        let mut number = self.first(target);
-        while number != NONE {
-            self.tally.steps += 1;
-            let lock = &self.locks[number];
-            if let Mode::Record(held) = lock.mode
-                && lock.bits.contains(successor)
-            {
-                locked = true;
-                conflict |= lock.owner != owner && mode.waits_for(held, successor == SUPREMUM);
-            }
-            number = lock.in_queue.next;
-        }
-        if conflict {
-            self.append(owner, target, Mode::Record(mode), successor, true);
-            return (Request::Waits, true);
-        }
-        (Request::Granted, locked)
-    }
-
-    /// Asks for a table lock.
-    pub(super) fn request_table(
-        &mut self,
-        owner: OwnerId,
-        table: u64,
-        mode: TableLockMode,
-    ) -> Request {
-        let target = Target::Table(table);
-        let mut conflict = false;
-        let mut number = self.first(target);
-        while number != NONE {
-            self.tally.steps += 1;
-            let lock = &self.locks[number];
-            if let Mode::Table(held) = lock.mode {
-                if lock.owner == owner {
-                    if !lock.waiting && held.covers(mode) {
-                        return Request::Held;
-                    }
-                } else {
-                    conflict |= !mode.is_compatible(held);
-                }
-            }
-            number = lock.in_queue.next;
-        }
-        self.append(owner, target, Mode::Table(mode), 0, conflict);
-        match conflict {
-            true => Request::Waits,
-            false => Request::Granted,
-        }
-    }
-
-    /// Gives an owner a record lock without asking: it has it implicitly, or inherits it.
-    pub(super) fn add_granted(
-        &mut self,
-        owner: OwnerId,
-        page: PageId,
-        heap: HeapNumber,
-        mode: RecordLockMode,
-    ) {
-        let (mut similar, mut somebody_waits) = (NONE, false);
-        let mut number = self.first(Target::Page(page));
-        while number != NONE {
-            self.tally.steps += 1;
-            let lock = &self.locks[number];
-            let own = lock.owner == owner && lock.mode == Mode::Record(mode) && !lock.waiting;
-            if own {
-                if lock.bits.contains(heap) {
-                    return;
-                }
-                similar = number;
-            }
-            somebody_waits |= lock.waiting && lock.bits.contains(heap);
-            number = lock.in_queue.next;
-        }
-        if similar == NONE || somebody_waits {
-            self.append(owner, Target::Page(page), Mode::Record(mode), heap, false);
-        } else {
-            self.locks[similar].bits.insert(heap);
-        }
-    }
-
-    /// Puts a request that waits to the end of another record's queue.
-    pub(super) fn add_waiting(
-        &mut self,
-        owner: OwnerId,
-        page: PageId,
-        heap: HeapNumber,
-        mode: RecordLockMode,
-    ) {
-        self.append(owner, Target::Page(page), Mode::Record(mode), heap, true);
-    }
-
-    /// Whether an owner has a granted lock on a record that covers a mode.
-    pub(super) fn has_record(
-        &mut self,
-        owner: OwnerId,
-        page: PageId,
-        heap: HeapNumber,
-        mode: RecordLockMode,
-    ) -> bool {
-        let mut number = self.first(Target::Page(page));
-        while number != NONE {
-            self.tally.steps += 1;
-            let lock = &self.locks[number];
-            if let Mode::Record(held) = lock.mode
-                && lock.owner == owner
-                && !lock.waiting
-                && lock.bits.contains(heap)
-                && held.covers(mode, heap == SUPREMUM)
-            {
-                return true;
-            }
-            number = lock.in_queue.next;
         }
         false
     }

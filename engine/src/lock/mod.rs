@@ -29,21 +29,26 @@
 //! |---|---|
 //! | [`mode`] | modes, and which of them conflict |
 //! | `owner` | a transaction, as the lock system sees it |
-//! | `lock_table` | queues and lists: asking, granting, releasing |
+//! | `lock_table` | queues and lists: conflicts, granting, releasing |
+//! | `requests` | asking |
 //! | `movement` | locks that follow their records |
 //! | `deadlock` | circles of waiting transactions, and who has to give way |
 //! | `tree_hooks` | `movement`, as B-trees ask for it |
 //! | `system` | the mutex around all of it, waiting, counting |
+//! | `heap_bits`, `locked_pages` | sets of records, and which pages have any |
 //! | `slots` | numbered objects that are reused |
 //!
 //! Source: InnoDB 5.6 to 8.0.20: one `lock_sys->mutex`, first come first served, the
 //! search for deadlocks by the thread that is about to wait.
 
 mod deadlock;
+mod heap_bits;
 mod lock_table;
+mod locked_pages;
 pub mod mode;
 mod movement;
 mod owner;
+mod requests;
 mod slots;
 mod system;
 mod tree_hooks;

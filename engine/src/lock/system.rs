@@ -13,7 +13,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::lock_table::{HeapNumber, LockTable, LockedPages, Mode, Request, Tally};
+use super::lock_table::{HeapNumber, LockTable, Mode, Request, Tally};
+use super::locked_pages::LockedPages;
 use super::mode::{RecordLockMode, TableLockMode};
 use super::movement::RecordMove;
 use super::owner::{LockOwner, OwnerId, OwnerState, WaitResult};

@@ -3,7 +3,8 @@
 mod clock;
 mod model;
 
-use super::lock_table::{LockTable, LockedPages, Request};
+use super::lock_table::{LockTable, Request};
+use super::locked_pages::LockedPages;
 use super::mode::LockStrength::{Exclusive, Shared};
 use super::mode::RecordLockKind::{Gap, NextKey, Record};
 use super::*;

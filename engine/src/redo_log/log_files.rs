@@ -385,6 +385,28 @@ impl LogFiles {
         Ok(added)
     }
 
+    /// Removes the files that begin behind a block, the newest first: recovery has found
+    /// that the log ends in that block, so a later one must not find that it went on.
+    pub(super) fn remove_behind(&self, block: Lsn) -> Result<(), RedoLogError> {
+        if !matches!(self.layout, FileLayout::Numbered { .. }) {
+            return Ok(());
+        }
+        let mut is_changed = false;
+        loop {
+            let behind = {
+                let mut state = self.state.lock();
+                state.files.pop_back_if(|file| file.start > block)
+            };
+            let Some(behind) = behind else { break };
+            self.system.remove(behind.file.path())?;
+            is_changed = true;
+        }
+        match is_changed {
+            true => self.sync_directory(),
+            false => Ok(()),
+        }
+    }
+
     /// The file in which the block at `start`, the end of the file before, is to be
     /// written.
     pub(super) fn next_file(

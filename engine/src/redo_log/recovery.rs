@@ -160,6 +160,8 @@ impl RedoLog {
             ..RecoveryReport::default()
         };
         let groups = parse(&scan, &checkpoint, &mut report)?;
+        // The last group may have begun in one file and gone on in the next one.
+        files.remove_behind(block_start(report.end_lsn))?;
         clear_what_follows(&files, report.end_lsn)?;
         let last_block = read_block(&files, block_start(report.end_lsn))?;
         let log = RedoLog::with_files(settings, files, checkpoint, report.end_lsn, metrics)?;

@@ -180,8 +180,6 @@ costs! {
     /// Converting a row or its changes to stored fields, and putting a record together.
     /// Instructions.
     RowBuild = "row_build", Work 250;
-    /// Putting an older version of a row together from an undo record. Instructions.
-    RowVersion = "row_version", Work 200;
 }
 
 impl Cost {

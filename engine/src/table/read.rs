@@ -210,8 +210,7 @@ pub fn index_range_select(
     table: &Table,
     index: usize,
     range: KeyRange<'_>,
-    reading: IndexReading,
-    lock: ReadLock,
+    (reading, lock): (IndexReading, ReadLock),
     mut each: impl FnMut(&Row<'_>),
 ) -> Result<u64, TableError> {
     let lock = effective_lock(&session.transaction, lock);

@@ -257,16 +257,15 @@ impl RowUndo<'_> {
         Ok(built.map_err(btree::BtreeError::from)?)
     }
 
-    /// The row that an insert went over is deleted again. Purge may have passed it while it
-    /// was not; if everybody sees that it is deleted, it goes now.
+    /// The row that an insert went over is deleted again. If purge has passed it while it was
+    /// not, it goes now.
     fn remove_deleted(
         &self,
         context: &mut MiniTransactionContext,
         key: &[KeyField<'_>],
         before: &Before<'_>,
     ) -> Result<(), TableError> {
-        let view = self.store.transactions.system().purge_view();
-        if !view.seen_by_all(before.trx_id) {
+        if !self.store.transactions.may_be_purged(before.trx_id) {
             return Ok(());
         }
         let index = &**self.table.clustered();

@@ -111,10 +111,6 @@ fn push_index_columns<'a>(table: &Table, record: Record<'a>, ordering: &mut Numb
     }
 }
 
-#[expect(
-    clippy::too_many_arguments,
-    reason = "a change, its table and where it is noted"
-)]
 fn write(
     store: &RowStore,
     transaction: &mut Transaction,

@@ -183,6 +183,18 @@ impl Admission {
         }
     }
 
+    /// Does something that must not be done on a seat, such as a wait for a row lock: leaves,
+    /// and comes back by force if there was a seat to give up.
+    pub fn outside<T>(&self, seat: &mut Seat, wait: impl FnOnce() -> T) -> T {
+        let had_seat = seat.is_inside;
+        self.leave(seat);
+        let result = wait();
+        if had_seat {
+            self.enter_by_force(seat);
+        }
+        result
+    }
+
     /// Threads inside ("queries inside InnoDB").
     pub fn inside(&self) -> usize {
         self.inside.load(Relaxed)

@@ -24,6 +24,7 @@ use super::purge_fetch::{Batch, Fetch};
 use super::read_view::PurgeView;
 use super::rollback::ApplyError;
 use super::settings::TransactionSettings;
+use super::system::TransactionSystem;
 use super::transactions::{TransactionError, Transactions};
 use super::undo::{UndoRecord, UndoRecordKind};
 use crate::metrics::Counter;
@@ -82,6 +83,7 @@ pub(super) struct Purge {
 
 #[derive(Debug)]
 struct Coordinator {
+    view: PurgeView,
     fetch: Fetch,
     context: MiniTransactionContext,
     batches: u64,
@@ -105,6 +107,7 @@ impl Purge {
             coordinator: Mutex::new(
                 LatchClass::Plain,
                 Coordinator {
+                    view: PurgeView::default(),
                     fetch: Fetch::default(),
                     context: MiniTransactionContext::new(0),
                     batches: 0,
@@ -131,9 +134,18 @@ impl Purge {
         self.view.read()
     }
 
+    /// After a restart: how far purge had come is not known, so everything that nobody can
+    /// need now counts as purged. Its undo may be gone, and its pages be others'
+    /// (`trx_purge_sys_initialize`).
+    pub(super) fn begin_after_restart(&self, system: &TransactionSystem) {
+        let mut view = PurgeView::default();
+        system.clone_oldest_view(&mut view);
+        *self.view.write() = view;
+    }
+
     /// A transaction has committed something for purge.
     pub(super) fn history_has_grown(&self) {
-        if self.is_suspended.load(Acquire) {
+        if self.is_suspended.load(SeqCst) {
             self.wanted.set();
         }
     }
@@ -146,7 +158,8 @@ impl Purge {
         metrics: &crate::metrics::Metrics,
     ) {
         let batch = self.batch.read();
-        let view = *self.view.read();
+        // Nobody makes a new one before this batch is done.
+        let view = self.view.read();
         let shard = metrics.shard(context.shard());
         loop {
             let group = self.next_group.fetch_add(1, AcqRel);
@@ -203,8 +216,8 @@ impl Transactions {
         let coordinator = &mut *guard;
         let shard = metrics.shard(0);
         shard.increment(Counter::PurgeInvoked);
-        let view = self.system().purge_view();
-        *purge.view.write() = view;
+        self.system().clone_oldest_view(&mut coordinator.view);
+        purge.view.write().clone_from(&coordinator.view);
         let mut step = PurgeStep::default();
         {
             let mut batch = purge.batch.write();
@@ -212,7 +225,7 @@ impl Transactions {
             let fetched = coordinator.fetch.read(
                 self.undo(),
                 &mut coordinator.context,
-                &view,
+                &coordinator.view,
                 purge.batch_size,
                 &mut batch,
             );
@@ -227,13 +240,17 @@ impl Transactions {
         }
         shard.add(Counter::PurgeUndoLogPages, step.pages as u64);
         if step.records > 0 {
-            let count = purge.done.reset();
             if threads > 1 {
                 purge.published.fetch_add(1, AcqRel);
                 purge.work.set();
             }
             purge.work_off(applier, &mut coordinator.context, metrics);
-            if purge.open_groups.load(Acquire) > 0 {
+            // The event may also be of a batch before, whose last worker was late.
+            loop {
+                let count = purge.done.reset();
+                if purge.open_groups.load(Acquire) == 0 {
+                    break;
+                }
                 purge.done.wait(count, NEVER, WaitKind::Other);
             }
         }
@@ -295,7 +312,9 @@ impl Transactions {
                 continue;
             }
             let count = purge.wanted.reset();
-            purge.is_suspended.store(true, Release);
+            // In one order with the length of the history and the look at this flag: either
+            // the length is seen here, or the flag by who has made it grow.
+            purge.is_suspended.store(true, SeqCst);
             if !purge.is_stopped.load(Acquire) {
                 let timeout = match self.undo().history_length() {
                     0 => NEVER,
@@ -303,7 +322,7 @@ impl Transactions {
                 };
                 purge.wanted.wait(count, timeout, WaitKind::Other);
             }
-            purge.is_suspended.store(false, Release);
+            purge.is_suspended.store(false, SeqCst);
         }
     }
 

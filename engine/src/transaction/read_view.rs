@@ -31,8 +31,6 @@ pub(super) struct ViewState {
     pub(super) closed: AtomicBool,
     pub(super) low_limit_no: AtomicU64,
     pub(super) low_limit_id: AtomicU64,
-    pub(super) up_limit_id: AtomicU64,
-    pub(super) ids: AtomicU64,
 }
 
 impl Default for ViewState {
@@ -41,8 +39,6 @@ impl Default for ViewState {
             closed: AtomicBool::new(true),
             low_limit_no: AtomicU64::new(0),
             low_limit_id: AtomicU64::new(0),
-            up_limit_id: AtomicU64::new(0),
-            ids: AtomicU64::new(0),
         }
     }
 }
@@ -120,35 +116,28 @@ impl ReadView {
         let state = &self.state;
         state.low_limit_no.store(self.low_limit_no, Relaxed);
         state.low_limit_id.store(self.low_limit_id, Relaxed);
-        // Others do not see the creator's own changes.
-        let up_limit_id = match self.creator {
-            0 => self.up_limit_id,
-            creator => self.up_limit_id.min(creator),
-        };
-        state.up_limit_id.store(up_limit_id, Relaxed);
-        state.ids.store(self.ids.len() as u64, Relaxed);
         state.closed.store(false, SeqCst);
         self.is_open = true;
     }
 }
 
-/// What purge sees: the limits of the oldest view that is open, or of now.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What purge sees: what the oldest view that is open sees, or what a new one would.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PurgeView {
     /// Undo below this number is needed by nobody.
     pub low_limit_no: TrxNo,
-    /// Ids from this one on are not seen by all.
+    /// Ids from this one on did not exist.
     pub low_limit_id: TrxId,
-    /// Ids below this one are seen by every view, open or to come.
-    pub up_limit_id: TrxId,
+    /// Who was active, sorted; the view's creator, too.
+    pub(super) ids: Vec<TrxId>,
 }
 
 impl PurgeView {
-    /// Whether every view sees the changes of a transaction. It may be said of some that
-    /// they are not seen although they are: those that ended after an older one that
-    /// still runs.
+    /// Whether every view, open or to come, sees the changes of a transaction: then nobody
+    /// asks for what was before them, and purge may have thrown it away.
     #[inline]
-    pub fn seen_by_all(&self, trx_id: TrxId) -> bool {
-        trx_id < self.up_limit_id
+    pub fn sees(&self, trx_id: TrxId) -> bool {
+        cpu(Cost::ReadViewSees);
+        trx_id < self.low_limit_id && self.ids.binary_search(&trx_id).is_err()
     }
 }

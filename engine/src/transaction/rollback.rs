@@ -50,8 +50,14 @@ pub trait UndoApplier: Send + Sync {
     /// DB_ROLL_PTR is another one, the change never happened or has been taken back, and
     /// there is nothing to do. `context` is free.
     ///
+    /// A row that is delete-marked again ([`UpdateDeleted`]) is removed instead if
+    /// [`may_be_purged`](Transactions::may_be_purged) says of the DB_TRX_ID that it gets back
+    /// that purge has been there: it left the row because there was a younger version.
+    ///
     /// # Errors
     /// If the table or a page of it cannot be had.
+    ///
+    /// [`UpdateDeleted`]: super::undo::UndoRecordKind::UpdateDeleted
     fn undo(
         &self,
         transaction: &Transaction,

@@ -258,7 +258,7 @@ impl TransactionSystem {
             .collect(&trx_sys.active, view.creator, &mut view.ids);
         view.up_limit_id = view.ids.first().copied().unwrap_or(view.low_limit_id);
         view.publish();
-        view.node = Some(trx_sys.views.push_newest(&view.state));
+        view.node = Some(trx_sys.views.push_newest(view));
     }
 
     /// Opens a closed view again without the mutex: it is still what a new one would be,
@@ -307,26 +307,18 @@ impl TransactionSystem {
         }
     }
 
-    /// What purge may throw away: the limits of the oldest view in use, or of now.
-    pub fn purge_view(&self) -> PurgeView {
+    /// What purge may throw away: what the oldest view in use sees, or a new one would.
+    pub fn clone_oldest_view(&self, purge: &mut PurgeView) {
         let trx_sys = self.enter();
-        let (oldest, passed) = trx_sys.views.oldest_open();
+        let (found, passed) = trx_sys.views.oldest_open(purge);
         cpu_times(Cost::TrxListStepFar, passed + 1);
-        match oldest {
-            Some(view) => {
-                cpu_times(Cost::ReadViewCopyId, view.ids.load(Relaxed));
-                view.to_purge_view()
-            }
-            None => {
-                let low_limit_no = self.low_limit_no(&trx_sys);
-                let low_limit_id = self.ids.next();
-                PurgeView {
-                    low_limit_no,
-                    low_limit_id,
-                    up_limit_id: trx_sys.active.smallest().unwrap_or(low_limit_id),
-                }
-            }
+        if !found {
+            purge.low_limit_no = self.low_limit_no(&trx_sys);
+            purge.low_limit_id = self.ids.next();
+            purge.ids.clear();
+            purge.ids.extend_from_slice(trx_sys.active.ids());
         }
+        cpu_times(Cost::ReadViewCopyId, purge.ids.len() as u64);
     }
 
     // ---- commit ---------------------------------------------------------------

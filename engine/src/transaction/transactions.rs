@@ -11,7 +11,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::ids::{FIRST_TRX_ID, IdSource};
+use super::ids::{FIRST_TRX_ID, IdSource, TrxId};
 use super::purge::Purge;
 use super::read_view::ReadView;
 use super::rollback::{RollbackError, UndoApplier};
@@ -115,6 +115,7 @@ impl Transactions {
         let next = IdSource::after_restart(stored).next();
         let this = Transactions::with(pages, undo, settings, next);
         let recovered = this.recover(&mut context)?;
+        this.purge.begin_after_restart(&this.system);
         Ok((this, recovered))
     }
 
@@ -253,7 +254,7 @@ impl Transactions {
         }
         // Purge does not advance its view, and so throws nothing away, meanwhile.
         let purge_view = self.purge.view();
-        if purge_view.seen_by_all(version.trx_id()) {
+        if purge_view.sees(version.trx_id()) {
             return Err(TransactionError::Purged(version.trx_id()));
         }
         self.undo.read(mtr, pointer, buffer)?;
@@ -265,6 +266,13 @@ impl Transactions {
             fault,
         })?;
         Ok(version.step_back(&undo)?)
+    }
+
+    /// Whether purge may have passed the changes of a transaction. Asked by whoever brings a
+    /// delete-marked version back, and has latched it: if so, nobody comes to remove it any
+    /// more.
+    pub fn may_be_purged(&self, trx_id: TrxId) -> bool {
+        self.purge.view().sees(trx_id)
     }
 
     /// The version of a row that a view sees: true, and `version` is it; it may be a deleted

@@ -7,7 +7,8 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::*;
 
-use super::read_view::{PurgeView, ViewState};
+use super::ids::TrxId;
+use super::read_view::{PurgeView, ReadView, ViewState};
 use crate::lock::Slots;
 
 const NONE: u32 = u32::MAX;
@@ -17,6 +18,9 @@ struct Node {
     newer: u32,
     older: u32,
     view: Arc<ViewState>,
+    /// Those of the view, and its creator's: for purge, which must not look at what the
+    /// view's owner changes without the mutex.
+    ids: Vec<TrxId>,
 }
 
 impl Default for Node {
@@ -25,6 +29,7 @@ impl Default for Node {
             newer: NONE,
             older: NONE,
             view: Arc::default(),
+            ids: Vec::new(),
         }
     }
 }
@@ -47,14 +52,20 @@ impl ViewList {
     }
 
     /// A view was opened now.
-    pub(super) fn push_newest(&mut self, view: &Arc<ViewState>) -> u32 {
+    pub(super) fn push_newest(&mut self, view: &ReadView) -> u32 {
         let number = self.nodes.take();
         let older = self.newest;
         let node = &mut self.nodes[number];
         node.newer = NONE;
         node.older = older;
-        if !Arc::ptr_eq(&node.view, view) {
-            node.view = view.clone();
+        if !Arc::ptr_eq(&node.view, &view.state) {
+            node.view = view.state.clone();
+        }
+        node.ids.clear();
+        node.ids.extend_from_slice(&view.ids);
+        if view.creator != 0 {
+            let place = node.ids.partition_point(|&id| id < view.creator);
+            node.ids.insert(place, view.creator);
         }
         match older {
             NONE => self.oldest = number,
@@ -78,32 +89,26 @@ impl ViewList {
         self.nodes.give_back(number);
     }
 
-    /// The oldest view in use, and how many closed ones were passed over.
-    pub(super) fn oldest_open(&self) -> (Option<&Arc<ViewState>>, u64) {
+    /// Puts what the oldest view in use sees into `purge`, if there is one. Returns whether
+    /// there is, and how many closed ones were passed over.
+    pub(super) fn oldest_open(&self, purge: &mut PurgeView) -> (bool, u64) {
         let (mut number, mut passed) = (self.oldest, 0);
         while number != NONE {
             let node = &self.nodes[number];
             if !node.view.closed.load(SeqCst) {
-                return (Some(&node.view), passed);
+                purge.low_limit_no = node.view.low_limit_no.load(Relaxed);
+                purge.low_limit_id = node.view.low_limit_id.load(Relaxed);
+                purge.ids.clone_from(&node.ids);
+                return (true, passed);
             }
             passed += 1;
             number = node.newer;
         }
-        (None, passed)
+        (false, passed)
     }
 
     /// Views on the list, closed ones included.
     pub(super) fn length(&self) -> usize {
         self.nodes.in_use()
-    }
-}
-
-impl ViewState {
-    pub(super) fn to_purge_view(&self) -> PurgeView {
-        PurgeView {
-            low_limit_no: self.low_limit_no.load(Relaxed),
-            low_limit_id: self.low_limit_id.load(Relaxed),
-            up_limit_id: self.up_limit_id.load(Relaxed),
-        }
     }
 }

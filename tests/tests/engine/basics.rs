@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use innosim_engine::engine::EngineOptions;
+use innosim_engine::engine::{EngineOptions, StatementKind};
 use innosim_engine::sysvar::TransactionIsolation::RepeatableRead;
 use innosim_engine::table::{
     Assignment, ColumnType, IndexReading, ReadLock, TableDefinition, Updated, Value,
@@ -95,8 +95,16 @@ fn one_session(directory: &Path, options: EngineOptions) {
     assert_eq!(all_rows(&mut session, &table), before);
     assert_eq!(session.insert(&table, &row(0, 8)).unwrap(), 302);
     session.close().unwrap();
+    let statements = engine.statement_counts();
+    assert_eq!(statements.get(StatementKind::Insert), 1);
+    assert_eq!(statements.get(StatementKind::Select), 1);
+    assert_eq!(statements.get(StatementKind::Commit), 0);
     engine.purge_all().unwrap();
     assert_eq!(engine.levels().history_list_length, 0);
+    let status = engine.metrics_snapshot().status();
+    assert_eq!(status["Innodb_rows_inserted"], 1);
+    assert_eq!(status["Innodb_rows_read"], 300);
+    assert!(status["Innodb_data_read"] > 0 && status["Innodb_data_fsyncs"] > 0);
     shut_down(&engine);
 }
 

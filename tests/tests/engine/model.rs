@@ -32,6 +32,10 @@ enum Operation {
     Begin(bool),
     Commit,
     Rollback,
+    /// Another session begins to read what is committed now.
+    OpenView,
+    /// It still sees that, and this session its own changes.
+    CheckViews,
     Step,
     PurgeAll,
     Restart,
@@ -51,8 +55,10 @@ fn operation() -> impl Strategy<Value = Operation> {
         4 => any::<bool>().prop_map(Begin),
         4 => Just(Commit),
         2 => Just(Rollback),
+        2 => Just(OpenView),
+        3 => Just(CheckViews),
         2 => Just(Step),
-        1 => Just(PurgeAll),
+        2 => Just(PurgeAll),
         1 => Just(Restart),
         1 => (0..3000_u64).prop_map(PowerCut),
     ]
@@ -121,6 +127,8 @@ struct Run {
     session: Session,
     /// As the open transaction, or everybody, sees them.
     rows: Rows,
+    /// A session with an older view, and what it sees.
+    reader: Option<(Session, Rows)>,
     durable: Arc<Mutex<Durable>>,
 }
 
@@ -144,6 +152,7 @@ impl Run {
             table,
             session,
             rows,
+            reader: None,
             durable,
         }
     }
@@ -249,6 +258,20 @@ impl Run {
                 self.session.rollback().unwrap();
                 self.rows = self.durable.lock().unwrap().committed.clone();
             }
+            Operation::OpenView => {
+                self.close_view();
+                let mut reader = self.engine.session(1);
+                reader.begin(RepeatableRead, true).unwrap();
+                let rows = self.durable.lock().unwrap().committed.clone();
+                assert_eq!(rows_of(&mut reader, &self.table), rows);
+                self.reader = Some((reader, rows));
+            }
+            Operation::CheckViews => {
+                if let Some((reader, rows)) = &mut self.reader {
+                    check(reader, &self.table, rows);
+                }
+                check(&mut self.session, &self.table, &self.rows);
+            }
             Operation::Step => {
                 self.engine.step().unwrap();
             }
@@ -271,7 +294,15 @@ impl Run {
         self.after_statement(rows);
     }
 
+    fn close_view(&mut self) {
+        if let Some((mut reader, rows)) = self.reader.take() {
+            check(&mut reader, &self.table, &rows);
+            reader.close().unwrap();
+        }
+    }
+
     fn end(mut self) {
+        self.close_view();
         let rows = self.rows.clone();
         check(&mut self.session, &self.table, &rows);
         self.session.close().unwrap();
@@ -320,6 +351,7 @@ fn run(operations: Vec<Operation>, options: EngineOptions, seed: u64) {
             let mut run = Run::begin_again(engine, shared);
             for operation in part {
                 if let Operation::Restart = operation {
+                    run.close_view();
                     run.session.rollback().unwrap();
                     let durable = run.durable.clone();
                     run.session.close().unwrap();
@@ -352,7 +384,8 @@ fn run(operations: Vec<Operation>, options: EngineOptions, seed: u64) {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 24,
+        // A longer run: PROPTEST_CASES=1000.
+        cases: std::env::var("PROPTEST_CASES").map_or(24, |cases| cases.parse().unwrap()),
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

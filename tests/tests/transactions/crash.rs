@@ -12,7 +12,7 @@ fn restart(flavor: Flavor) {
     virtually(1, move || {
         let settings = settings(flavor);
         let (_sandbox, transactions) = create(&settings);
-        let store = Store::new();
+        let store = Store::new(&transactions);
         let mut session = transactions.session(0);
         // Enough to have the counter written down, and a history to find again.
         let mut last_id = 0;
@@ -47,6 +47,7 @@ fn restart(flavor: Flavor) {
         assert!(again.system().ids().next() > open_id.max(last_id));
         assert!(again.system().is_active(open_id), "its rows are locked");
         assert_eq!(store.contents(), before);
+        store.use_transactions(&again);
         assert_eq!(recovered.finish(&again, &store).unwrap(), 1);
         assert!(!again.system().is_active(open_id));
         let contents = store.contents();

@@ -47,7 +47,10 @@ fn settings(flavor: Flavor) -> TransactionSettings {
 
 /// A new instance.
 fn create(settings: &TransactionSettings) -> (Sandbox, Arc<Transactions>) {
-    let directory = Path::new("/test");
+    create_in(Path::new("/test"), settings)
+}
+
+fn create_in(directory: &Path, settings: &TransactionSettings) -> (Sandbox, Arc<Transactions>) {
     let sandbox = Sandbox::new(directory, 2000);
     let mut context = MiniTransactionContext::new(0);
     create_system_tablespace(&sandbox.pages, &mut context, directory, 64).unwrap();

@@ -213,6 +213,7 @@ impl World {
             .filter(|s| s.transaction.undo_records() > 0);
         let with_undo = active.count();
         assert!(recovered.len() >= with_undo);
+        self.store.use_transactions(&opened);
         recovered.finish(&opened, &self.store).unwrap();
         self.transactions = opened;
         assert_eq!(self.store.contents(), self.committed);
@@ -266,8 +267,8 @@ pub fn run(flavor: Flavor, steps: Vec<Step>) {
                 .map(|n| Session::new(&transactions, n))
                 .collect(),
             settings,
+            store: Store::new(&transactions),
             transactions,
-            store: Store::new(),
             committed: Table::new(),
             context: MiniTransactionContext::new(0),
         };
@@ -279,7 +280,7 @@ pub fn run(flavor: Flavor, steps: Vec<Step>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(40))]
 
     #[test]
     fn readers_see_what_they_must_with_undo_tablespaces(

@@ -49,7 +49,7 @@ fn small_logs_share_a_page() {
         let mut settings = settings(Flavor::MySql8_4);
         settings.rollback_segments = 1;
         let (sandbox, transactions) = create(&settings);
-        let store = Store::new();
+        let store = Store::new(&transactions);
         let mut session = transactions.session(0);
         let used = || {
             let maps = [1, 2].map(|n| check_space(&sandbox.pages, undo_space_id(n)).unwrap());
@@ -79,7 +79,7 @@ fn small_logs_share_a_page() {
 fn a_rollback_gives_the_pages_of_a_large_transaction_back() {
     virtually(1, || {
         let (sandbox, transactions) = create(&settings(Flavor::MySql8_4));
-        let store = Store::new();
+        let store = Store::new(&transactions);
         let mut session = transactions.session(0);
         transactions.begin(&mut session, BEGIN).unwrap();
         store.put(&transactions, &mut session, 1, Some((0, None)));
@@ -117,7 +117,7 @@ fn a_rollback_gives_the_pages_of_a_large_transaction_back() {
 fn a_view_keeps_the_history_and_purge_cuts_it_when_it_closes() {
     virtually(1, || {
         let (sandbox, transactions) = create(&settings(Flavor::MySql8_4));
-        let store = Store::new();
+        let store = Store::new(&transactions);
         let (mut reader, mut writer) = (transactions.session(0), transactions.session(1));
         let mut put = |number: u32| {
             transactions.begin(&mut writer, BEGIN).unwrap();

@@ -326,7 +326,8 @@ fn recover(
     figures.rolled_back.fetch_add(count as u64, Relaxed);
     let mut context = MiniTransactionContext::new(0);
     let mut value = |row| table.row(&mut context, row).value;
-    let sum = (USERS..USERS + ACCOUNTS).map(&mut value).sum::<u32>();
+    let accounts = USERS..USERS + ACCOUNTS;
+    let sum = accounts.map(&mut value).fold(0, u32::wrapping_add);
     assert_eq!(sum, ACCOUNTS * START);
     for user in 0..USERS {
         let (told, value) = (told[user as usize].load(Acquire), u64::from(value(user)));

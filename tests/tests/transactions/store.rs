@@ -1,6 +1,7 @@
 //! A table in memory: the newest version of each row, with its system columns.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use innosim_engine::page::encoding::encode_trx_id;
 use innosim_engine::page::record::INFO_DELETED;
@@ -39,16 +40,24 @@ impl Row {
 
 pub struct Store {
     format: RecordFormat,
+    /// Those that are asked whether purge has passed a row.
+    transactions: Mutex<Arc<Transactions>>,
     pub rows: Mutex<BTreeMap<u32, Row>>,
 }
 
 impl Store {
-    pub fn new() -> Store {
+    pub fn new(transactions: &Arc<Transactions>) -> Store {
         let columns = [Column::fixed(4), Column::variable(1000).nullable()];
         Store {
             format: RecordFormat::clustered(&[Column::fixed(4)], &columns).unwrap(),
+            transactions: Mutex::new(LatchClass::Plain, transactions.clone()),
             rows: Mutex::new(LatchClass::Plain, BTreeMap::new()),
         }
+    }
+
+    /// After a restart.
+    pub fn use_transactions(&self, transactions: &Arc<Transactions>) {
+        *self.transactions.lock() = transactions.clone();
     }
 
     fn version(&self, key: u32, row: &Row) -> RowVersion {
@@ -208,9 +217,13 @@ impl UndoApplier for Store {
         };
         assert_eq!(row.trx_id, transaction.id());
         let mut version = self.version(key, row);
-        if version.step_back(record)? {
+        let mut remains = version.step_back(record)?;
+        if remains {
             *row = Store::row_of(&version);
-        } else {
+            let transactions = self.transactions.lock();
+            remains = !(row.deleted && transactions.may_be_purged(row.trx_id));
+        }
+        if !remains {
             rows.remove(&key);
         }
         Ok(())

@@ -54,6 +54,8 @@ fn who_finds_no_seat_sleeps_and_comes_back_by_force_after_a_lock() {
         admission.enter(&mut first);
         admission.enter_by_force(&mut second);
         assert_eq!(admission.inside(), 2, "over the limit");
+        let inside = admission.outside(&mut second, || admission.inside());
+        assert_eq!((inside, admission.inside()), (1, 2));
         admission.leave(&mut second);
         let late = {
             let admission = admission.clone();

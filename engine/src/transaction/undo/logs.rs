@@ -154,15 +154,15 @@ impl UndoLogs {
 
     /// Committed update logs that are not purged (`trx_rseg_history_len`).
     pub fn history_length(&self) -> u64 {
-        self.history_length.load(Relaxed)
+        self.history_length.load(SeqCst)
     }
 
     pub(in crate::transaction) fn history_grows(&self, by: u64) {
-        self.history_length.fetch_add(by, Relaxed);
+        self.history_length.fetch_add(by, SeqCst);
     }
 
     pub(in crate::transaction) fn history_shrinks(&self) {
-        self.history_length.fetch_sub(1, Relaxed);
+        self.history_length.fetch_sub(1, SeqCst);
     }
 
     /// A rollback segment has something to purge.
