@@ -28,12 +28,11 @@ use crate::page::{RecordBuffer, RollPointer};
 use crate::redo_log::MiniTransactionContext;
 use crate::transaction::undo::record::Before;
 use crate::transaction::undo::{UndoRecord, UndoRecordKind};
-use crate::transaction::{ApplyError, Transaction, Transactions, UndoApplier};
+use crate::transaction::{ApplyError, Transaction, UndoApplier};
 
 impl UndoApplier for RowStore {
     fn undo(
         &self,
-        _: &Transactions,
         _: &Transaction,
         context: &mut MiniTransactionContext,
         record: &UndoRecord<'_>,

@@ -24,6 +24,7 @@ use super::purge_fetch::{Batch, Fetch};
 use super::read_view::PurgeView;
 use super::rollback::ApplyError;
 use super::settings::TransactionSettings;
+use super::system::TransactionSystem;
 use super::transactions::{TransactionError, Transactions};
 use super::undo::{UndoRecord, UndoRecordKind};
 use crate::metrics::Counter;
@@ -131,6 +132,15 @@ impl Purge {
     /// Purge's view; while it is held, purge does not go on to another.
     pub(super) fn view(&self) -> RwLockReadGuard<'_, PurgeView> {
         self.view.read()
+    }
+
+    /// After a restart: how far purge had come is not known, so everything that nobody can
+    /// need now counts as purged. Its undo may be gone, and its pages be others'
+    /// (`trx_purge_sys_initialize`).
+    pub(super) fn begin_after_restart(&self, system: &TransactionSystem) {
+        let mut view = PurgeView::default();
+        system.clone_oldest_view(&mut view);
+        *self.view.write() = view;
     }
 
     /// A transaction has committed something for purge.

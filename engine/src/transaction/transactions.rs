@@ -115,6 +115,7 @@ impl Transactions {
         let next = IdSource::after_restart(stored).next();
         let this = Transactions::with(pages, undo, settings, next);
         let recovered = this.recover(&mut context)?;
+        this.purge.begin_after_restart(&this.system);
         Ok((this, recovered))
     }
 

@@ -10,8 +10,8 @@ use innosim_engine::runtime::files::Crash;
 use innosim_engine::runtime::time::{MILLISECOND, NEVER, SECOND, Time};
 use innosim_engine::runtime::virtual_clock::{Outcome, Simulation};
 use innosim_engine::runtime::{JoinHandle, WaitKind, sleep, spawn};
-use innosim_engine::sysvar::{Flavor, Settings};
 use innosim_engine::sysvar::TransactionIsolation::{ReadCommitted, RepeatableRead};
+use innosim_engine::sysvar::{Flavor, Settings};
 use innosim_engine::table::{Assignment, IndexReading, ReadLock, Table, TableDefinition};
 
 use crate::world::*;
