@@ -103,12 +103,14 @@ fn rows(server: &EngineServer, tables: u32) -> anyhow::Result<Rows> {
     Ok(rows)
 }
 
-/// Opens the database as a server does, and sets clients to work on it. `failed` is told
-/// of a client that cannot go on.
+/// Opens the database as a server does, and sets clients to work on it, which think for
+/// `pace` between two transactions, on average. `failed` is told of a client that cannot go
+/// on.
 pub(super) fn set_to_work(
     plan: &RunPlan,
     data: &Path,
     seeds: impl Fn(u32) -> u64,
+    pace: Time,
     journal: &Arc<dyn Journal>,
     failed: impl Fn(Fault) + Clone + Send + 'static,
 ) -> anyhow::Result<Arc<EngineServer>> {
@@ -119,7 +121,7 @@ pub(super) fn set_to_work(
         let (seed, journal, failed) = (seeds(number), journal.clone(), failed.clone());
         spawn(&format!("client {number}"), move || {
             let connection = server.connect(number);
-            let error = Client::new(number, connection, &script, seed, journal).run();
+            let error = Client::new(number, connection, &script, seed, journal).run(pace);
             let error = anyhow::Error::from(error).context(format!("client {number}"));
             failed(Fault::of_error(&error));
         });

@@ -9,6 +9,9 @@
 
 use std::sync::Arc;
 
+use innosim_engine::runtime::random::Stream;
+use innosim_engine::runtime::time::Time;
+use innosim_engine::runtime::{WaitKind, sleep};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -25,6 +28,7 @@ pub(super) struct Client {
     connection: EngineConnection,
     script: Script,
     generator: Xoshiro256PlusPlus,
+    thoughts: Stream,
     journal: Arc<dyn Journal>,
     statements: Vec<Statement>,
 }
@@ -42,14 +46,19 @@ impl Client {
             connection,
             script: script.for_thread(number),
             generator: Xoshiro256PlusPlus::seed_from_u64(seed),
+            thoughts: Stream::new(seed, "thoughts"),
             journal,
             statements: Vec::new(),
         }
     }
 
-    /// Works until something goes wrong.
-    pub fn run(mut self) -> StatementError {
+    /// Works until something goes wrong, and thinks in between for `pace` on average.
+    pub fn run(mut self, pace: Time) -> StatementError {
         loop {
+            if pace > 0 {
+                let length = pace as f64 * self.thoughts.exponential();
+                sleep(length as Time, WaitKind::Other);
+            }
             if let Err(error) = self.event() {
                 return error;
             }

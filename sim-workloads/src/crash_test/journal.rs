@@ -99,7 +99,11 @@ mod tests {
 
     #[test]
     fn notes_come_through_a_pipe() {
-        let row = RowImage { k: -5, c: u64::MAX, pad: 0 };
+        let row = RowImage {
+            k: -5,
+            c: u64::MAX,
+            pad: 0,
+        };
         let pipe = PipeJournal::new(Vec::new());
         pipe.note(3, Event::Changed((1, -7), Change::Insert(row)));
         pipe.note(3, Event::Committing);

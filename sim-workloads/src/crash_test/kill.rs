@@ -195,7 +195,7 @@ pub fn be_killed(arguments: &RunArguments, round: u64) -> anyhow::Result<()> {
             eprintln!("innosim: {fault}");
             std::process::exit(1);
         };
-        let _server = set_to_work(&plan, directory, seeds, &journal, failed)?;
+        let _server = set_to_work(&plan, directory, seeds, 0, &journal, failed)?;
         loop {
             sleep(LONG, WaitKind::Other);
         }

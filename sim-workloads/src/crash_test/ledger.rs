@@ -456,12 +456,25 @@ mod tests {
 
     #[test]
     fn what_was_acknowledged_must_be_there() {
-        let notes = [(1, plus(ROW, 1)), (1, Event::Committing), (1, Event::Committed)];
-        let good = judge(&mut ledger(notes), rows([(ROW, image(1)), (OTHER, image(0))]));
+        let notes = [
+            (1, plus(ROW, 1)),
+            (1, Event::Committing),
+            (1, Event::Committed),
+        ];
+        let good = judge(
+            &mut ledger(notes),
+            rows([(ROW, image(1)), (OTHER, image(0))]),
+        );
         assert_eq!((good.acknowledged, kinds(&good)), (1, vec![]));
-        let lost = judge(&mut ledger(notes), rows([(ROW, image(0)), (OTHER, image(0))]));
+        let lost = judge(
+            &mut ledger(notes),
+            rows([(ROW, image(0)), (OTHER, image(0))]),
+        );
         assert_eq!(kinds(&lost), [FaultKind::LostCommit]);
-        let neither = judge(&mut ledger(notes), rows([(ROW, image(5)), (OTHER, image(0))]));
+        let neither = judge(
+            &mut ledger(notes),
+            rows([(ROW, image(5)), (OTHER, image(0))]),
+        );
         assert_eq!(kinds(&neither), [FaultKind::HalfDone]);
         let gone = judge(&mut ledger(notes), rows([(OTHER, image(0))]));
         assert_eq!(kinds(&gone), [FaultKind::HalfDone]);
@@ -470,9 +483,15 @@ mod tests {
     #[test]
     fn what_was_not_committed_must_not_be_there() {
         let notes = [(1, plus(ROW, 1))];
-        let good = judge(&mut ledger(notes), rows([(ROW, image(0)), (OTHER, image(0))]));
+        let good = judge(
+            &mut ledger(notes),
+            rows([(ROW, image(0)), (OTHER, image(0))]),
+        );
         assert_eq!((good.unfinished, kinds(&good)), (1, vec![]));
-        let half_done = judge(&mut ledger(notes), rows([(ROW, image(1)), (OTHER, image(0))]));
+        let half_done = judge(
+            &mut ledger(notes),
+            rows([(ROW, image(1)), (OTHER, image(0))]),
+        );
         assert_eq!(kinds(&half_done), [FaultKind::HalfDone]);
         // Rolled back: as if it had not been, whoever changed the row afterwards.
         let notes = [
@@ -482,7 +501,10 @@ mod tests {
             (2, Event::Committing),
             (2, Event::Committed),
         ];
-        let good = judge(&mut ledger(notes), rows([(ROW, image(10)), (OTHER, image(0))]));
+        let good = judge(
+            &mut ledger(notes),
+            rows([(ROW, image(10)), (OTHER, image(0))]),
+        );
         assert_eq!(kinds(&good), []);
     }
 
@@ -519,9 +541,15 @@ mod tests {
             (2, Event::Committed),
         ];
         // The second was told, so the first must be there, too.
-        let good = judge(&mut ledger(notes), rows([(ROW, image(2)), (OTHER, image(1))]));
+        let good = judge(
+            &mut ledger(notes),
+            rows([(ROW, image(2)), (OTHER, image(1))]),
+        );
         assert_eq!(kinds(&good), []);
-        let lost = judge(&mut ledger(notes), rows([(ROW, image(1)), (OTHER, image(1))]));
+        let lost = judge(
+            &mut ledger(notes),
+            rows([(ROW, image(1)), (OTHER, image(1))]),
+        );
         assert_eq!(kinds(&lost), [FaultKind::LostCommit]);
     }
 
@@ -534,11 +562,20 @@ mod tests {
             (2, plus(ROW, -1)),
             (2, Event::Committing),
         ];
-        let first = judge(&mut ledger(notes), rows([(ROW, image(0)), (OTHER, image(1))]));
+        let first = judge(
+            &mut ledger(notes),
+            rows([(ROW, image(0)), (OTHER, image(1))]),
+        );
         assert_eq!(kinds(&first), []);
-        let nothing = judge(&mut ledger(notes), rows([(ROW, image(0)), (OTHER, image(0))]));
+        let nothing = judge(
+            &mut ledger(notes),
+            rows([(ROW, image(0)), (OTHER, image(0))]),
+        );
         assert_eq!(kinds(&nothing), []);
-        let half = judge(&mut ledger(notes), rows([(ROW, image(1)), (OTHER, image(0))]));
+        let half = judge(
+            &mut ledger(notes),
+            rows([(ROW, image(1)), (OTHER, image(0))]),
+        );
         assert_eq!(kinds(&half), [FaultKind::HalfDone]);
     }
 
@@ -551,7 +588,10 @@ mod tests {
         assert_eq!((there.in_doubt_committed, kinds(&there)), (1, vec![]));
         let not_there = judge(&mut ledger(sent), rows([old, other]));
         assert_eq!((not_there.in_doubt_lost, kinds(&not_there)), (1, vec![]));
-        let twice = judge(&mut ledger(sent), rows([old, other, new, ((1, 100), image(3))]));
+        let twice = judge(
+            &mut ledger(sent),
+            rows([old, other, new, ((1, 100), image(3))]),
+        );
         assert_eq!(kinds(&twice), [FaultKind::HalfDone]);
         let told = [sent[0], (1, Event::Inserted(99))];
         let there = judge(&mut ledger(told), rows([old, other, new]));

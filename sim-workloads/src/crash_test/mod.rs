@@ -25,7 +25,7 @@
 //! on are a *series* with a seed of its own, so that a fault can be had again without all
 //! that went before.
 
-pub mod check;
+mod check;
 mod client;
 pub mod fault;
 pub mod journal;
@@ -84,14 +84,19 @@ pub struct CrashTest {
     promise: Promise,
 }
 
-/// Sizes at which pages are written, evicted and checkpointed all the time.
-fn small(flavor: Flavor) -> [&'static str; 2] {
+/// Sizes at which, divided by the scale, pages are written, evicted and checkpointed all the
+/// time.
+fn small(flavor: Flavor) -> [&'static str; 3] {
     let redo = if flavor.is_mysql_since(Flavor::MySql8_0) {
         "innodb_redo_log_capacity=8M"
     } else {
         "innodb_log_file_size=4M"
     };
-    ["innodb_buffer_pool_size=5M", redo]
+    [
+        "innodb_buffer_pool_size=5M",
+        "innodb_log_buffer_size=1M",
+        redo,
+    ]
 }
 
 impl CrashArguments {
@@ -145,7 +150,7 @@ impl CrashArguments {
         problems.into_result()?;
         let mut plan = plan?;
         if let Some(protection) = cache.filter(|_| plan.clock == Clock::Virtual) {
-            plan.machine = plan.machine.with_cache(protection, TORN_BYTES);
+            plan.machine = plan.machine.for_crashes(protection, TORN_BYTES);
         }
         let promise = promise.unwrap_or_else(|| Promise::of(&plan));
         Ok(CrashTest {
@@ -167,6 +172,8 @@ impl CrashArguments {
         default(&mut run.workload, WORKLOADS[0]);
         default(&mut run.threads, "16");
         default(&mut run.tables, "2");
+        default(&mut run.table_size, "40000");
+        default(&mut run.scale, "4");
         default(&mut run.time, if is_real { "1" } else { "0.25" });
         if run.defaults_file.is_none() {
             let flavor = run.flavor.as_deref().map(str::parse);

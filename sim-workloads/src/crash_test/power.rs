@@ -29,6 +29,12 @@ use crate::server::EngineServer;
 /// Where the data directory is among virtual files.
 const DATA: &str = "data";
 
+/// What a client thinks between two transactions where it takes its time, on average.
+const SLOW_PACE: Time = 10 * MILLISECOND;
+
+/// How much longer clients may then work.
+const SLOW_TIMES: u64 = 10;
+
 /// Carries a test out.
 pub(super) fn run(
     test: &CrashTest,
@@ -44,6 +50,8 @@ pub(super) fn run(
         if document.counts.crashes >= test.crashes {
             break;
         }
+        // Before the next one begins: the memory of one is enough.
+        drop(last.take());
         let mut series = Series::new(test, number, directory.path())?;
         document.counts.loads += 1;
         if let Err(broken) = series.run(document) {
@@ -106,6 +114,10 @@ struct Series<'a> {
     crashes: u64,
     /// How long the last recovery took.
     recovery_time: Time,
+    /// How long it takes to open files that were shut down.
+    clean_time: Time,
+    /// How long it will take to open the files as they are.
+    opening_time: Time,
     checkpoint: Option<Lsn>,
 }
 
@@ -127,6 +139,8 @@ impl<'a> Series<'a> {
             ledger: SharedLedger::default(),
             crashes: 0,
             recovery_time: MILLISECOND,
+            clean_time: MILLISECOND,
+            opening_time: MILLISECOND,
             checkpoint: None,
         })
     }
@@ -134,6 +148,8 @@ impl<'a> Series<'a> {
     fn run(&mut self, document: &mut CrashDocument) -> Result<(), Broken> {
         // The rows as they were loaded.
         self.check(document, NEVER, End::Shutdown)?;
+        self.clean_time = self.recovery_time;
+        self.opening_time = self.clean_time;
         while self.crashes < CRASHES_PER_LOAD && document.counts.crashes < self.test.crashes {
             self.work(document)?;
             self.recover(document)?;
@@ -181,28 +197,32 @@ impl<'a> Series<'a> {
     /// Clients work until the power fails.
     fn work(&mut self, document: &mut CrashDocument) -> Result<(), Broken> {
         let longest = self.plan.length.time.unwrap_or(MILLISECOND);
+        // At full speed there is most to lose; slowly there is time for the background.
+        let (pace, longest) = match self.random.below(2) {
+            0 => (0, longest),
+            _ => (SLOW_PACE, longest.saturating_mul(SLOW_TIMES)),
+        };
         let length = match self.random.below(6) {
-            0 => self.random.below(longest / 8),
-            _ => longest / 50 + self.random.below(longest),
+            0 => self.random.below(self.opening_time),
+            _ => self.opening_time + self.random.below(longest),
         };
         let instant = self.simulation.now() + length;
         let opened = Arc::new(AtomicBool::new(false));
         let failures: Arc<Mutex<Vec<Fault>>> = Arc::default();
         let round = self.crashes;
-        let (plan, ledger, has_opened) = (
-            self.plan.clone(),
-            self.ledger.clone(),
-            opened.clone(),
-        );
+        let (plan, ledger, has_opened) = (self.plan.clone(), self.ledger.clone(), opened.clone());
         let list = failures.clone();
-        let failed = move |fault| list.lock().unwrap_or_else(PoisonError::into_inner).push(fault);
+        let failed = move |fault| {
+            list.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(fault)
+        };
         let outcome = self.until(instant, move || {
             let seed = plan.seed;
-            let seeds = |client| {
-                Stream::new(seed, &format!("crash {round}, client {client}")).next_u64()
-            };
+            let seeds =
+                |client| Stream::new(seed, &format!("crash {round}, client {client}")).next_u64();
             let journal: Arc<dyn Journal> = Arc::new(ledger);
-            match set_to_work(&plan, Path::new(DATA), seeds, &journal, failed) {
+            match set_to_work(&plan, Path::new(DATA), seeds, pace, &journal, failed) {
                 Ok(_server) => {
                     has_opened.store(true, Relaxed);
                     sleep(NEVER, WaitKind::Other);
@@ -215,7 +235,8 @@ impl<'a> Series<'a> {
             return Err(Fault::of_error(&error).into());
         }
         self.crashed(document, !opened.load(Relaxed))?;
-        let failures = std::mem::take(&mut *failures.lock().unwrap_or_else(PoisonError::into_inner));
+        let failures =
+            std::mem::take(&mut *failures.lock().unwrap_or_else(PoisonError::into_inner));
         match failures.is_empty() {
             true => Ok(()),
             false => Err(Broken::Faults(failures)),
@@ -242,6 +263,10 @@ impl<'a> Series<'a> {
             if !self.check(document, instant, end)? {
                 continue;
             }
+            self.opening_time = match end {
+                End::Killed => self.recovery_time,
+                End::Shutdown | End::PurgeAndShutdown => self.clean_time,
+            };
             if end == End::Killed && power_fails_at_rest {
                 self.power_failed(document)?;
             }

@@ -11,8 +11,8 @@
 
 use innosim_engine::doublewrite::DoublewriteSettings;
 use innosim_engine::page::PAGE_SIZE;
-use innosim_engine::redo_log::{CommitPolicy, RedoSettings};
-use innosim_engine::runtime::virtual_clock::disk::DiskProfile;
+use innosim_engine::redo_log::CommitPolicy;
+use innosim_engine::runtime::virtual_clock::disk::{CacheProtection, DiskProfile};
 use innosim_engine::sysvar::DoublewriteMode;
 use serde::Serialize;
 
@@ -36,24 +36,24 @@ impl Promise {
     /// What the settings of a plan promise.
     pub fn of(plan: &RunPlan) -> Promise {
         let doublewrite = DoublewriteSettings::from_variables(&plan.settings);
-        let is_flushed = RedoSettings::from_variables(&plan.settings)
-            .is_ok_and(|settings| settings.commit_policy == CommitPolicy::Flush);
+        let commit = plan.settings.scaled().innodb_flush_log_at_trx_commit();
+        let commit = CommitPolicy::from_variable(commit);
         if plan.clock == Clock::Real {
             // A killed process leaves all that it has written.
-            return match plan.settings.scaled().innodb_flush_log_at_trx_commit() {
-                0 => Promise::Loss,
-                _ => Promise::All,
+            return match commit {
+                CommitPolicy::Nothing => Promise::Loss,
+                CommitPolicy::Flush | CommitPolicy::Write => Promise::All,
             };
         }
         let copies = &plan.machine.disks[&plan.machine.placement[&FileKind::Doublewrite]];
         let tables = &plan.machine.disks[&plan.machine.placement[&FileKind::Tables]];
-        if !is_flushed {
+        if commit != CommitPolicy::Flush {
             Promise::Loss
         } else if atomic_write_bytes(tables) as usize >= PAGE_SIZE {
             Promise::All
         } else if doublewrite.mode != DoublewriteMode::On {
             Promise::DamagedPages
-        } else if copies.has_volatile_cache() && !doublewrite.sync_copies {
+        } else if is_volatile(copies) && !doublewrite.sync_copies {
             Promise::Loss
         } else {
             Promise::All
@@ -82,6 +82,15 @@ impl Promise {
             Promise::Loss => "no protection against loss: some must be found",
         }
     }
+}
+
+/// Whether completed writes can be lost with the power.
+fn is_volatile(disk: &DiskProfile) -> bool {
+    let protection = match disk {
+        DiskProfile::SolidState(disk) => Some(disk.cache),
+        DiskProfile::RotatingArray(disk) => disk.cache.map(|cache| cache.protection),
+    };
+    protection == Some(CacheProtection::Volatile)
 }
 
 fn atomic_write_bytes(disk: &DiskProfile) -> u32 {

@@ -153,7 +153,10 @@ impl CrashDocument {
                 (_, None) => "cache as in the profile".to_owned(),
                 (_, Some(protection)) => {
                     let cache = format!("{protection:?}").to_lowercase();
-                    format!("{cache} cache, sectors of {} bytes are torn", super::TORN_BYTES)
+                    format!(
+                        "{cache} cache, sectors of {} bytes are torn",
+                        super::TORN_BYTES
+                    )
                 }
             },
             flavor: test.plan.settings.flavor().name().to_owned(),
@@ -220,7 +223,10 @@ impl fmt::Display for CrashDocument {
             self.flavor, self.threads, self.seed
         )?;
         let mut line = |name: &str, text: String| writeln!(f, "    {name:<16} {text}");
-        line("machine", format!("{} clock, {}, {}", self.clock, self.machine, self.cache))?;
+        line(
+            "machine",
+            format!("{} clock, {}, {}", self.clock, self.machine, self.cache),
+        )?;
         line("promised", self.promise.in_words().to_owned())?;
         line(
             "crashes",
@@ -229,7 +235,10 @@ impl fmt::Display for CrashDocument {
                 counts.crashes, counts.during_recovery, counts.loads, counts.checks
             ),
         )?;
-        line("acknowledged", format!("{} transactions", counts.acknowledged))?;
+        line(
+            "acknowledged",
+            format!("{} transactions", counts.acknowledged),
+        )?;
         line(
             "in doubt",
             format!(

@@ -66,15 +66,18 @@ impl MachineProfile {
             .collect()
     }
 
-    /// The same machine where all disks have such a cache, and a power failure leaves so
-    /// many bytes all old or all new. A disk without a cache stays one.
-    pub fn with_cache(&self, protection: CacheProtection, atomic_write_bytes: u32) -> Self {
+    /// The same machine for crashes: all disks have such a cache, and a power failure leaves
+    /// so many bytes all old or all new. A disk without a cache stays one. Write buffers are
+    /// as small as they can be, so that bursts of page writes are under way for a while.
+    pub fn for_crashes(&self, protection: CacheProtection, atomic_write_bytes: u32) -> Self {
         let mut machine = self.clone();
         for disk in machine.disks.values_mut() {
             match disk {
                 DiskProfile::SolidState(disk) => {
                     disk.cache = protection;
                     disk.atomic_write_bytes = atomic_write_bytes;
+                    let least = disk.max_request_kib + disk.program_kib;
+                    disk.write_buffer_kib = disk.write_buffer_kib.min(least);
                 }
                 DiskProfile::RotatingArray(disk) => {
                     disk.atomic_write_bytes = atomic_write_bytes;
