@@ -14,7 +14,7 @@ use crate::run::RunArguments;
 /// Crash again and again, recover, and compare what is left with what clients were told.
 ///
 /// Clients run the workload (oltp_write_only and oltp_insert take turns unless one is
-/// chosen) with 16 threads on 2 tables of 40000 rows at scale 4, with a small buffer pool and redo log
+/// chosen) with 16 threads on 3 tables of 40000 rows at scale 4, with a small buffer pool and redo log
 /// unless an option file says otherwise. --time is the longest time that they work between two crashes
 /// (0.25 s, or ten times that at a slow pace; 1 s under the real clock).
 ///

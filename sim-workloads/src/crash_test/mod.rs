@@ -85,7 +85,7 @@ pub struct CrashTest {
 }
 
 /// Sizes at which, divided by the scale, pages are written, evicted and checkpointed all the
-/// time.
+/// time. Below 256 pages a buffer pool would have no LRU batches.
 fn small(flavor: Flavor) -> [&'static str; 3] {
     let redo = if flavor.is_mysql_since(Flavor::MySql8_0) {
         "innodb_redo_log_capacity=8M"
@@ -93,7 +93,7 @@ fn small(flavor: Flavor) -> [&'static str; 3] {
         "innodb_log_file_size=4M"
     };
     [
-        "innodb_buffer_pool_size=5M",
+        "innodb_buffer_pool_size=24M",
         "innodb_log_buffer_size=1M",
         redo,
     ]
@@ -171,7 +171,7 @@ impl CrashArguments {
         };
         default(&mut run.workload, WORKLOADS[0]);
         default(&mut run.threads, "16");
-        default(&mut run.tables, "2");
+        default(&mut run.tables, "3");
         default(&mut run.table_size, "40000");
         default(&mut run.scale, "4");
         default(&mut run.time, if is_real { "1" } else { "0.25" });

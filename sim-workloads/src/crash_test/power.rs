@@ -45,13 +45,10 @@ pub(super) fn run(
     let directory = DataDirectory::new(&load.files)?;
     EngineServer::prepare(&load, directory.path(), &mut NobodyWatches)?;
     let _lock = HostLock::take(directory.path(), true)?;
-    let mut last = None;
     for number in 0.. {
         if document.counts.crashes >= test.crashes {
             break;
         }
-        // Before the next one begins: the memory of one is enough.
-        drop(last.take());
         let mut series = Series::new(test, number, directory.path())?;
         document.counts.loads += 1;
         if let Err(broken) = series.run(document) {
@@ -59,13 +56,16 @@ pub(super) fn run(
             let repeat = test.repeat(number, series.crashes.max(1));
             document.found(faults, &repeat);
         }
+        if let Some(directory) = test.datadir()
+            && document.counts.crashes >= test.crashes
+        {
+            let written = series.simulation.files_mut().write_out(DATA, directory);
+            written.with_context(|| directory.display().to_string())?;
+        }
+        // Between two series, for in the middle of one memory depends on what it does.
+        drop(series);
         document.measure_memory(test.crashes);
         progress.step(&told(document));
-        last = Some(series);
-    }
-    if let (Some(mut series), Some(directory)) = (last, test.datadir()) {
-        let written = series.simulation.files_mut().write_out(DATA, directory);
-        written.with_context(|| directory.display().to_string())?;
     }
     Ok(())
 }
