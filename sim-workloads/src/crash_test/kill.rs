@@ -20,9 +20,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
+use innosim_engine::page::Lsn;
 use innosim_engine::runtime::RealMachine;
 use innosim_engine::runtime::random::Stream;
-use innosim_engine::runtime::time::{NANOSECOND, NEVER, Time};
+use innosim_engine::runtime::time::{NANOSECOND, SECOND};
 use innosim_engine::runtime::{WaitKind, sleep};
 
 use super::check::{Checked, End, check, set_to_work};
@@ -68,6 +69,7 @@ pub(super) fn run(
             directory: directory.path(),
             ledger: SharedLedger::default(),
             random: Stream::new(test.seed(number), "crash test"),
+            checkpoint: None,
         };
         let crashes = left.min(CRASHES_PER_LOAD);
         let faults = series.run(crashes, document)?;
@@ -87,6 +89,7 @@ struct Series<'a> {
     directory: &'a Path,
     ledger: SharedLedger,
     random: Stream,
+    checkpoint: Option<Lsn>,
 }
 
 impl Series<'_> {
@@ -105,7 +108,7 @@ impl Series<'_> {
 
     /// Starts a victim and kills it.
     fn kill(&mut self, round: u64, document: &mut CrashDocument) -> anyhow::Result<Vec<Fault>> {
-        let longest = self.plan.length.time.unwrap_or(NEVER);
+        let longest = self.plan.length.time.unwrap_or(SECOND);
         let length = match self.random.below(6) {
             // While it opens its files.
             0 => self.random.below(longest / 20),
@@ -169,7 +172,7 @@ impl Series<'_> {
                 faults: found,
                 ..
             }) => {
-                document.counts.add_recovery(&report);
+                document.counts.add_recovery(&report, &mut self.checkpoint);
                 faults.extend(found);
             }
         }
@@ -183,7 +186,6 @@ impl Series<'_> {
 /// # Errors
 /// If the database cannot be opened, or a client cannot go on.
 pub fn be_killed(arguments: &RunArguments, round: u64) -> anyhow::Result<()> {
-    const LONG: Time = NEVER;
     let plan = arguments.plan()?;
     let directory = arguments.datadir.as_deref();
     let directory = directory.context("the victim needs a data directory")?;
@@ -197,7 +199,7 @@ pub fn be_killed(arguments: &RunArguments, round: u64) -> anyhow::Result<()> {
         };
         let _server = set_to_work(&plan, directory, seeds, 0, &journal, failed)?;
         loop {
-            sleep(LONG, WaitKind::Other);
+            sleep(SECOND, WaitKind::Other);
         }
     })
 }

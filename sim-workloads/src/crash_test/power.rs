@@ -299,11 +299,7 @@ impl<'a> Series<'a> {
                 recovery_time,
             }))) => {
                 was_checked = true;
-                document.counts.add_recovery(&report);
-                let checkpoint = Some(report.redo.checkpoint_lsn);
-                document.counts.checkpoints +=
-                    u64::from(self.checkpoint.is_some() && self.checkpoint != checkpoint);
-                self.checkpoint = checkpoint;
+                document.counts.add_recovery(&report, &mut self.checkpoint);
                 self.recovery_time = recovery_time.max(MILLISECOND);
                 faults.extend(found);
             }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use innosim_engine::engine::EngineRecoveryReport;
+use innosim_engine::page::Lsn;
 use innosim_engine::runtime::files::CrashReport;
 use serde::Serialize;
 
@@ -128,9 +129,17 @@ impl Counts {
         self.unfinished += judgement.unfinished;
     }
 
-    /// What a recovery has done.
-    pub(super) fn add_recovery(&mut self, report: &EngineRecoveryReport) {
+    /// What a recovery has done, and the checkpoint that the last one has found, if there
+    /// was one.
+    pub(super) fn add_recovery(
+        &mut self,
+        report: &EngineRecoveryReport,
+        last_checkpoint: &mut Option<Lsn>,
+    ) {
         self.checks += 1;
+        let checkpoint = report.redo.checkpoint_lsn;
+        let last = last_checkpoint.replace(checkpoint);
+        self.checkpoints += u64::from(last.is_some_and(|last| last != checkpoint));
         self.pages_repaired += report.doublewrite.restored.len() as u64;
         self.torn_copies += report.doublewrite.torn_copies as u64;
         self.redo_scanned_bytes += report.redo.scanned_bytes;
@@ -250,13 +259,15 @@ impl fmt::Display for CrashDocument {
             "unfinished",
             format!("{} transactions before their COMMIT", counts.unfinished),
         )?;
-        line(
-            "writes",
-            format!(
-                "not durable when the power failed: {} kept, {} lost, {} torn",
-                counts.writes_kept, counts.writes_lost, counts.writes_torn
-            ),
-        )?;
+        if self.clock == Clock::Virtual.name() {
+            line(
+                "writes",
+                format!(
+                    "not durable when the power failed: {} kept, {} lost, {} torn",
+                    counts.writes_kept, counts.writes_lost, counts.writes_torn
+                ),
+            )?;
+        }
         line(
             "torn pages",
             format!(
