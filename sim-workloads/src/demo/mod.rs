@@ -31,7 +31,7 @@ pub use self::cells::{Cell, Experiment};
 pub use self::document::{DemoCell, DemoDocument};
 
 use crate::progress::Progress;
-use crate::run::data_directory::TemporaryDirectory;
+use crate::run::data_directory::{DataDirectory, TemporaryDirectory};
 use crate::run::{NobodyWatches, Server, space};
 use crate::server::EngineServer;
 use crate::sweep::{GridPoint, Outcome, Runner};
@@ -82,8 +82,8 @@ fn load(cells: &[Cell]) -> anyhow::Result<()> {
     let mut arguments = shared.arguments.clone();
     arguments.datadir = arguments.base.take();
     let plan = arguments.plan()?;
-    let directory = arguments.datadir.context("the directory was its base")?;
-    EngineServer::prepare(&plan, &directory, &mut NobodyWatches)
+    let directory = DataDirectory::new(&plan.files)?;
+    EngineServer::prepare(&plan, directory.path(), &mut NobodyWatches)
 }
 
 fn with_run(cell: Cell, outcome: Outcome) -> anyhow::Result<DemoCell> {

@@ -22,7 +22,7 @@ const COMMON: [Figure; 2] = [
     }),
 ];
 
-const DOUBLEWRITE: [Figure; 6] = [
+const DOUBLEWRITE: [Figure; 7] = [
     ("pages of a doublewrite write", |run| {
         let file = file(run, "innodb_dblwr_file");
         ratio(file.bytes_written as f64 / 16384.0, file.count_write)
@@ -37,6 +37,9 @@ const DOUBLEWRITE: [Figure; 6] = [
     }),
     ("    reading pages (us)", |run| {
         microseconds(run.time_budget.page_read)
+    }),
+    ("    waiting for pages under flush (us)", |run| {
+        microseconds(run.time_budget.flushed_page + run.time_budget.free_page)
     }),
     ("    waiting for redo (us)", redo_wait),
 ];
@@ -183,8 +186,8 @@ impl fmt::Display for DemoDocument {
         writeln!(
             f,
             "1. Doublewrite batches of 128 or 16 pages (oltp_write_only, 16 threads, a pool of a\n   \
-             quarter of the tables). A batch is one write, and what comes after it on the disk\n   \
-             waits for all of it.\n"
+             quarter of the tables). A batch is one write: what comes after it on the disk waits\n   \
+             for all of it, and so does who wants to change one of its pages.\n"
         )?;
         let pages = DOUBLEWRITE_PAGES.map(Value::from);
         let experiment = Experiment::Doublewrite;

@@ -102,7 +102,11 @@ fn every_option_file_runs_with_the_warnings_of_the_list() {
             "{name}: {} transactions",
             run.transactions
         );
-        assert_eq!(run.time_s, 2.0, "{name}");
+        assert!(
+            (2.0..2.01).contains(&run.time_s),
+            "{name}: {} s",
+            run.time_s
+        );
         let _ = writeln!(found, "{name}.cnf, {flavor}, {machine}, {workload}");
         let path = format!("{}:", file.display());
         for warning in &run.warnings {
