@@ -4,11 +4,14 @@
 //!
 //! * [`cli`] – the command line, one file a subcommand.
 //! * [`machine`] – machine profiles: processor, disks, which file lies where.
+//! * [`demo`] – three settings, on this computer and on a modelled one.
 //! * [`kernel`] – reports' mechanisms on the runtime alone, without an engine: they
 //!   fix the machine profiles.
 //! * [`workload`] – sysbench's OLTP scripts as pure statement generators, and the
 //!   tables they run on. Nothing here knows the engine.
 //! * [`run`] – one run: options, plan, machine, clients, results.
+//! * [`server`] – the engine as what a run's clients talk to.
+//! * [`recovery`] – opening a data directory after a crash.
 //! * [`sweep`] – many runs: combinations, processes, summaries.
 //! * [`report`] – what is counted while statements run, sysbench's texts and the
 //!   JSON documents made from it.
@@ -16,11 +19,14 @@
 //! * [`progress`] – bars and lines on standard error while all that runs.
 
 pub mod cli;
+pub mod demo;
 pub mod kernel;
 pub mod machine;
 pub mod progress;
+pub mod recovery;
 pub mod report;
 pub mod run;
+pub mod server;
 pub mod stats;
 pub mod sweep;
 pub mod workload;

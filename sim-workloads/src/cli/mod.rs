@@ -11,9 +11,14 @@
 //! A subcommand is a struct of clap's arguments with a method `run` that returns an
 //! [`Outcome`] or a [`Failure`]; what it does lives elsewhere in this crate.
 
+mod demo;
 mod explain;
 mod kernel;
 mod output;
+mod prepare;
+mod recover;
+mod run;
+mod sweep;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -30,8 +35,13 @@ struct Innosim {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Demo(demo::Arguments),
     Explain(explain::Arguments),
     Kernel(kernel::Arguments),
+    Prepare(prepare::Arguments),
+    Recover(recover::Arguments),
+    Run(run::Arguments),
+    Sweep(sweep::Arguments),
 }
 
 /// How a subcommand that did its work ended.
@@ -64,8 +74,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let result = match innosim.subcommand {
+        Command::Demo(arguments) => arguments.run(),
         Command::Explain(arguments) => arguments.run(),
         Command::Kernel(arguments) => arguments.run(),
+        Command::Prepare(arguments) => arguments.run(),
+        Command::Recover(arguments) => arguments.run(),
+        Command::Run(arguments) => arguments.run(),
+        Command::Sweep(arguments) => arguments.run(),
     };
     match result {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
@@ -77,6 +92,16 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(Failure::Call(error)) => {
             complain(&error);
             ExitCode::from(2)
+        }
+    }
+}
+
+/// Tells what the user should know, on standard error.
+fn warn(warnings: &[String]) {
+    for warning in warnings {
+        match warning.strip_prefix("note: ") {
+            Some(note) => eprintln!("innosim: note: {note}"),
+            None => eprintln!("innosim: warning: {warning}"),
         }
     }
 }

@@ -121,7 +121,7 @@ pub struct Interval {
 }
 
 /// Input and output of one kind of file, as `performance_schema` sums it up.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct FileSummary {
     /// `wait/io/file/innodb/innodb_data_file`, ...
     pub event_name: String,

@@ -74,10 +74,14 @@ pub struct RunArguments {
     /// every latch [default: lazy]
     #[arg(long, value_name = "lazy|always")]
     pub settle: Option<String>,
-    /// A data directory to begin from and to leave the files in. Without it the tables
-    /// are loaded first, and the files go when the run is over
+    /// A data directory to begin from and to leave the files in; tables that it does not
+    /// have are loaded first. Without it the files go when the run is over
     #[arg(long, value_name = "D")]
     pub datadir: Option<PathBuf>,
+    /// A prepared data directory to begin from that stays as it is, under the virtual
+    /// clock; many runs can have one at a time
+    #[arg(long, value_name = "D", conflicts_with = "datadir")]
+    pub base: Option<PathBuf>,
 }
 
 /// A name that is neither an option that can vary nor a system variable.
@@ -191,8 +195,10 @@ impl RunArguments {
                 option(name, value.into());
             }
         }
-        if let Some(directory) = &self.datadir {
-            option("datadir", directory.into());
+        for (name, directory) in [("datadir", &self.datadir), ("base", &self.base)] {
+            if let Some(directory) = directory {
+                option(name, directory.into());
+            }
         }
         call
     }
@@ -244,6 +250,8 @@ mod tests {
         let again = call.command_line();
         assert_eq!(again.len(), 19);
         assert_eq!(parse(again), call);
+        let call = parse(["--base=some where"]);
+        assert_eq!(parse(call.command_line()), call);
         assert!(RunArguments::default().command_line().is_empty());
     }
 

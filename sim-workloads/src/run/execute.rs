@@ -1,26 +1,33 @@
-//! A whole run: machine, database, measurement, files, results.
+//! A whole run: files, machine, database, measurement, results.
 
 use std::path::Path;
 use std::sync::Arc;
 
+use super::data_directory::DataDirectory;
 use super::database::Database;
 use super::document::document;
 use super::host_usage::HostUsage;
 use super::machine::Machine;
 use super::measure::{Drive, Measurement, measure};
-use super::plan::RunPlan;
+use super::plan::{RunFiles, RunPlan};
 use crate::report::IntervalLine;
 use crate::report::json::RunDocument;
 
-/// A database that a run can make or open, and close.
+/// A database that a run can prepare, open and close.
 pub trait Server: Database + Sized {
-    /// Opens the data directory if there is a database in it; otherwise creates one and
-    /// loads the plan's tables. `watch` is told how far loading has come. Called by the
-    /// machine's main task.
+    /// Loads the tables of a plan that a directory of the host does not have, before the
+    /// run's machine is switched on. `watch` is told how far loading has come.
     ///
     /// # Errors
-    /// If the files cannot be made or read, or hold other tables than the plan's.
-    fn open(plan: &RunPlan, data: &Path, watch: &mut dyn Watch) -> anyhow::Result<Arc<Self>>;
+    /// If the directory is not one of this database, holds other tables than the plan's,
+    /// or cannot be written.
+    fn prepare(plan: &RunPlan, directory: &Path, watch: &mut dyn Watch) -> anyhow::Result<()>;
+
+    /// Opens the database in a data directory. Called by the machine's main task.
+    ///
+    /// # Errors
+    /// If its files cannot be read, or do not hold the plan's tables.
+    fn open(plan: &RunPlan, data: &Path) -> anyhow::Result<Arc<Self>>;
 
     /// Closes it, as `innodb_fast_shutdown` says.
     ///
@@ -63,8 +70,8 @@ pub struct RunResult {
     pub document: RunDocument,
 }
 
-/// Carries a plan out. The data directory that was asked for is written when all went
-/// well; a run under the virtual clock that fails leaves it as it was.
+/// Carries a plan out. A data directory that is kept has the run's changes in it when all
+/// went well; a run under the virtual clock that fails leaves it as it was prepared.
 ///
 /// # Errors
 /// If machine or files cannot be made, or the engine cannot go on.
@@ -73,11 +80,13 @@ pub fn execute<S: Server>(
     mut watch: impl Watch + 'static,
 ) -> anyhow::Result<RunResult> {
     let usage = HostUsage::begin();
-    let mut machine = Machine::new(plan)?;
+    let directory = DataDirectory::new(&plan.files)?;
+    S::prepare(plan, directory.path(), &mut watch)?;
+    let mut machine = Machine::new(plan, directory.path())?;
     let data = machine.data().to_path_buf();
     let inside = plan.clone();
     let ran = machine.run(move || -> anyhow::Result<_> {
-        let server = S::open(&inside, &data, &mut watch)?;
+        let server = S::open(&inside, &data)?;
         watch.starts();
         let drive = Drive::new(&inside);
         let measurement = measure(&server, &drive, |line| watch.interval(line))?;
@@ -87,33 +96,14 @@ pub fn execute<S: Server>(
         Ok((measurement, warnings))
     })?;
     let (measurement, warnings) = ran?;
-    machine.write_out()?;
+    if matches!(plan.files, RunFiles::Kept(_)) {
+        machine.write_out()?;
+    }
     let document = document(plan, &measurement, warnings, &usage);
     Ok(RunResult {
         measurement,
         document,
     })
-}
-
-/// Makes a plan's database and leaves it in the data directory; the warnings.
-///
-/// # Errors
-/// As [`execute`].
-pub fn load<S: Server>(
-    plan: &RunPlan,
-    mut watch: impl Watch + 'static,
-) -> anyhow::Result<Vec<String>> {
-    let mut machine = Machine::new(plan)?;
-    let data = machine.data().to_path_buf();
-    let inside = plan.clone();
-    let loaded = machine.run(move || -> anyhow::Result<_> {
-        let server = S::open(&inside, &data, &mut watch)?;
-        server.clone().close()?;
-        Ok(server.take_warnings())
-    })?;
-    let warnings = loaded?;
-    machine.write_out()?;
-    Ok(warnings)
 }
 
 #[cfg(test)]
@@ -170,7 +160,9 @@ mod tests {
             let plan = plan(clock, 1, Some(&datadir));
             let result = execute::<Sleeping>(&plan, diary.clone()).unwrap();
             assert_eq!(result.document.transactions, 250);
-            assert_eq!(result.document.warnings, ["all was a dream"]);
+            let mut warnings = plan.warnings.clone();
+            warnings.push("all was a dream".into());
+            assert_eq!(result.document.warnings, warnings);
             let lines = diary.0.lock().unwrap().clone();
             let begin = [
                 "sbtest1: 10000 of 10000",
@@ -180,26 +172,19 @@ mod tests {
             assert_eq!(lines[..3], begin);
             assert!(lines.len() > 4, "{lines:?}");
             assert_eq!(std::fs::read(datadir.join("tables")).unwrap(), b"sbtest2");
+            assert!(datadir.join("open").exists(), "{clock}");
         }
     }
 
     #[test]
-    fn loading_leaves_files_and_runs_nothing() {
-        let directory = tempfile::tempdir().unwrap();
-        let datadir = directory.path().join("data");
-        let warnings = load::<Sleeping>(&plan("virtual", 1, Some(&datadir)), NobodyWatches);
-        assert!(warnings.unwrap().is_empty(), "no statement was executed");
-        assert_eq!(std::fs::read(datadir.join("tables")).unwrap(), b"sbtest2");
-    }
-
-    #[test]
-    fn a_run_that_fails_leaves_no_files_of_a_simulation() {
+    fn a_simulation_that_fails_leaves_files_as_they_were_prepared() {
         let directory = tempfile::tempdir().unwrap();
         let datadir = directory.path().join("data");
         let plan = plan("virtual", 13, Some(&datadir));
         let error = execute::<Sleeping>(&plan, NobodyWatches).unwrap_err();
         assert_eq!(error.to_string(), "the disk is full");
-        assert!(!datadir.exists());
+        assert_eq!(std::fs::read(datadir.join("tables")).unwrap(), b"sbtest2");
+        assert!(!datadir.join("open").exists());
     }
 
     #[test]

@@ -1,20 +1,19 @@
 //! The machine of a run: a simulation or the host, and where its data directory is.
 //!
 //! ```text
-//!              without --datadir           with --datadir D
-//!   virtual    virtual files, empty        D mounted below them; written out at the end
-//!   real       a temporary directory       D itself
+//!              the files of a data directory on the host
+//!   virtual    are the base of virtual files, and are not changed before the end
+//!   real       are what the run works on
 //! ```
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use innosim_engine::runtime::RealMachine;
 use innosim_engine::runtime::virtual_clock::{Simulation, SimulationOptions};
-use tempfile::TempDir;
 
-use super::plan::{Clock, RunPlan};
+use super::data_directory::HostLock;
+use super::plan::{Clock, RunFiles, RunPlan};
 use crate::machine::memory;
 
 /// Where the data directory is among virtual files.
@@ -29,27 +28,24 @@ pub struct Machine {
 enum Kind {
     Virtual {
         simulation: Box<Simulation>,
-        /// The host's directory that the files go to.
-        datadir: Option<PathBuf>,
+        /// The directory of the host under the virtual files.
+        directory: PathBuf,
+        /// Nobody else is to change it. Under the real clock the engine sees to that.
+        _lock: HostLock,
     },
-    Real {
-        machine: RealMachine,
-        _temporary: Option<TempDir>,
-    },
+    Real(RealMachine),
 }
 
 impl Machine {
-    /// The machine of a plan.
+    /// The machine of a plan, with a data directory of the host.
     ///
     /// # Errors
-    /// If the simulation cannot be built, or a directory of the host not be made or read.
-    pub fn new(plan: &RunPlan) -> anyhow::Result<Self> {
-        let in_datadir = || match &plan.datadir {
-            Some(directory) => directory.display().to_string(),
-            None => "a temporary directory".to_owned(),
-        };
+    /// If the simulation cannot be built, or the directory not be read or is in use.
+    pub fn new(plan: &RunPlan, directory: &Path) -> anyhow::Result<Self> {
         match plan.clock {
             Clock::Virtual => {
+                let shared = matches!(plan.files, RunFiles::Base(_));
+                let lock = HostLock::take(directory, shared)?;
                 let options = SimulationOptions {
                     settle: plan.settle,
                     // Half of what is free, so that two runs at a time have room.
@@ -57,45 +53,22 @@ impl Machine {
                     ..plan.machine.simulation_options(plan.seed, plan.spin())
                 };
                 let mut simulation = Simulation::new(&options)?;
-                if let Some(directory) = plan.datadir.as_ref().filter(|path| path.exists()) {
-                    let files = simulation.files_mut();
-                    files
-                        .mount(directory, VIRTUAL_DATA)
-                        .with_context(in_datadir)?;
-                }
+                let files = simulation.files_mut();
+                let mounted = files.mount(directory, VIRTUAL_DATA);
+                mounted.with_context(|| directory.display().to_string())?;
                 Ok(Machine {
                     kind: Kind::Virtual {
                         simulation,
-                        datadir: plan.datadir.clone(),
+                        directory: directory.into(),
+                        _lock: lock,
                     },
                     data: VIRTUAL_DATA.into(),
                 })
             }
-            Clock::Real => {
-                let machine = RealMachine::new(plan.seed);
-                let temporary = match &plan.datadir {
-                    Some(directory) => {
-                        fs::create_dir_all(directory).with_context(in_datadir)?;
-                        None
-                    }
-                    None => {
-                        let made = tempfile::Builder::new().prefix("innosim-").tempdir();
-                        Some(made.with_context(in_datadir)?)
-                    }
-                };
-                let data = match (&plan.datadir, &temporary) {
-                    (Some(directory), _) => directory.clone(),
-                    (None, Some(directory)) => directory.path().to_path_buf(),
-                    (None, None) => unreachable!("one of them was made"),
-                };
-                Ok(Machine {
-                    kind: Kind::Real {
-                        machine,
-                        _temporary: temporary,
-                    },
-                    data,
-                })
-            }
+            Clock::Real => Ok(Machine {
+                kind: Kind::Real(RealMachine::new(plan.seed)),
+                data: directory.into(),
+            }),
         }
     }
 
@@ -111,23 +84,23 @@ impl Machine {
     pub fn run<T: 'static>(&mut self, main: impl FnOnce() -> T + 'static) -> anyhow::Result<T> {
         match &mut self.kind {
             Kind::Virtual { simulation, .. } => Ok(simulation.run(main)?),
-            Kind::Real { machine, .. } => Ok(machine.run(main)),
+            Kind::Real(machine) => Ok(machine.run(main)),
         }
     }
 
-    /// Writes the virtual files out into the data directory that was asked for. Under the
-    /// real clock they are there already.
+    /// Writes what has changed in the virtual files into the directory of the host. Under
+    /// the real clock it is there already.
     ///
     /// # Errors
     /// If the host cannot write them.
     pub fn write_out(&mut self) -> anyhow::Result<()> {
         if let Kind::Virtual {
             simulation,
-            datadir: Some(directory),
+            directory,
+            ..
         } = &mut self.kind
         {
-            let files = simulation.files_mut();
-            let written = files.write_out(VIRTUAL_DATA, &*directory);
+            let written = simulation.files_mut().write_out(VIRTUAL_DATA, &*directory);
             written.with_context(|| directory.display().to_string())?;
         }
         Ok(())
@@ -136,15 +109,17 @@ impl Machine {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::super::arguments::RunArguments;
+    use super::super::data_directory::TemporaryDirectory;
     use super::*;
     use innosim_engine::runtime::WaitKind;
     use innosim_engine::runtime::files::{Create, FileKind, FileSystem, IoMode, OpenOptions};
 
-    fn plan(clock: &str, datadir: Option<&Path>) -> RunPlan {
+    fn plan(clock: &str) -> RunPlan {
         RunArguments {
             clock: Some(clock.into()),
-            datadir: datadir.map(Into::into),
             ..RunArguments::default()
         }
         .plan()
@@ -157,7 +132,6 @@ mod tests {
         machine
             .run(move || {
                 let files = FileSystem::new();
-                files.create_directory(path.parent().unwrap()).unwrap();
                 let options = OpenOptions {
                     create,
                     io: IoMode::Buffered,
@@ -172,29 +146,31 @@ mod tests {
     #[test]
     fn both_clocks_leave_the_same_files_in_a_data_directory() {
         for clock in ["virtual", "real"] {
-            let directory = tempfile::tempdir().unwrap();
-            let datadir = directory.path().join("new/data");
-            let plan = plan(clock, Some(&datadir));
-            let mut machine = Machine::new(&plan).unwrap();
+            let directory = TemporaryDirectory::new().unwrap();
+            let (plan, path) = (plan(clock), directory.path());
+            let mut machine = Machine::new(&plan, path).unwrap();
             write_page(&mut machine, "a", Create::New, 7);
             machine.write_out().unwrap();
             drop(machine);
-            assert_eq!(fs::read(datadir.join("a")).unwrap(), [7; 512]);
+            assert_eq!(fs::read(path.join("a")).unwrap(), [7; 512]);
 
-            let mut again = Machine::new(&plan).unwrap();
+            let mut again = Machine::new(&plan, path).unwrap();
             write_page(&mut again, "a", Create::Existing, 8);
             again.write_out().unwrap();
-            assert_eq!(fs::read(datadir.join("a")).unwrap(), [8; 512], "{clock}");
+            assert_eq!(fs::read(path.join("a")).unwrap(), [8; 512], "{clock}");
         }
     }
 
     #[test]
-    fn a_temporary_directory_goes_with_the_machine() {
-        let mut machine = Machine::new(&plan("real", None)).unwrap();
-        let data = machine.data().to_path_buf();
-        write_page(&mut machine, "a", Create::New, 1);
-        assert!(data.join("a").exists());
-        drop(machine);
-        assert!(!data.exists());
+    fn a_simulation_changes_its_base_at_the_end_only_and_alone() {
+        let directory = TemporaryDirectory::new().unwrap();
+        let (plan, path) = (plan("virtual"), directory.path());
+        let mut machine = Machine::new(&plan, path).unwrap();
+        write_page(&mut machine, "a", Create::New, 7);
+        assert!(!path.join("a").exists());
+        let Err(error) = Machine::new(&plan, path) else {
+            panic!("two machines had one directory");
+        };
+        assert!(error.to_string().contains("in use"), "{error}");
     }
 }

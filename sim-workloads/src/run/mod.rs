@@ -7,8 +7,10 @@
 //! ```
 //!
 //! * [`arguments`] – the options as typed, shared by every command with a run in it.
-//! * [`plan`] – everything read and checked, with all problems at once.
-//! * [`machine`] – the simulation or the host, with the data directory.
+//! * [`plan`] – everything read and checked, with all problems at once; [`not_built`] is
+//!   what a flavor lacks.
+//! * [`data_directory`], [`space`] – where on the host the files are, and whether they fit.
+//! * [`machine`] – the simulation or the host.
 //! * [`database`] – what the driver asks of an engine.
 //! * [`measure`] – clients, phases, intervals; [`server_layer`] is what their statements
 //!   cost outside the engine, [`recorder`] what they count.
@@ -18,6 +20,7 @@
 
 pub mod arguments;
 mod client;
+pub mod data_directory;
 pub mod database;
 pub mod document;
 pub mod execute;
@@ -25,17 +28,19 @@ mod gate;
 pub mod host_usage;
 pub mod machine;
 pub mod measure;
+pub mod not_built;
 pub mod option_files;
 pub mod plan;
 pub mod recorder;
 pub mod server_layer;
 #[cfg(test)]
 mod sleeping;
+pub mod space;
 pub mod text;
 pub mod validity;
 
 pub use arguments::RunArguments;
 pub use client::EVENTS_PER_STEP;
-pub use execute::{NobodyWatches, RunResult, Server, Watch, execute, load};
+pub use execute::{NobodyWatches, RunResult, Server, Watch, execute};
 pub use measure::{Drive, Measurement, measure};
-pub use plan::{Clock, Length, Problems, RunPlan};
+pub use plan::{Clock, Length, Problems, RunFiles, RunPlan};

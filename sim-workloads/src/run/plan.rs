@@ -16,9 +16,10 @@ use std::str::FromStr;
 use innosim_engine::runtime::profile::SpinSettings;
 use innosim_engine::runtime::time::{Time, from_seconds};
 use innosim_engine::runtime::virtual_clock::Settle;
-use innosim_engine::sysvar::{Flavor, Level, Options, Settings, resolve};
+use innosim_engine::sysvar::{Flavor, Level, Options, Settings, examine, resolve};
 
 use super::arguments::RunArguments;
+use super::not_built::not_built;
 use super::option_files::HostOptionFiles;
 use crate::machine::{HOST, MachineProfile};
 use crate::workload::random::RandomType;
@@ -55,6 +56,30 @@ pub struct Length {
     pub events: Option<u64>,
 }
 
+/// Where on the host a run's files are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum RunFiles {
+    /// In a temporary directory, and gone afterwards.
+    #[default]
+    Temporary,
+    /// In this directory, with the run's changes afterwards.
+    Kept(PathBuf),
+    /// In this directory, which has all tables and stays as it is.
+    Base(PathBuf),
+}
+
+/// What is set otherwise while tables are loaded: the files are the same, but nothing has
+/// to survive a crash, so that nothing is written twice or synced.
+pub const LOADING: [&str; 4] = [
+    "innodb_doublewrite=OFF",
+    "innodb_flush_method=nosync",
+    "innodb_buffer_pool_instances=1",
+    "innodb_fast_shutdown=1",
+];
+
+/// Buffer pool of the engine that loads, which fills pages one after the other.
+const LOADING_POOL_BYTES: u64 = 128 << 20;
+
 /// A run, ready to be carried out.
 #[derive(Debug, Clone)]
 pub struct RunPlan {
@@ -64,6 +89,8 @@ pub struct RunPlan {
     pub machine: MachineProfile,
     /// Every system variable.
     pub settings: Settings,
+    /// The same but for a few that matter to loading: see [`LOADING`].
+    pub loading: Settings,
     /// What the clients do, on tables of scaled size.
     pub script: Script,
     /// The tables, of scaled size.
@@ -84,8 +111,8 @@ pub struct RunPlan {
     pub length: Length,
     /// Time between intermediate lines, if there are any.
     pub report_interval: Option<Time>,
-    /// Where the files come from and stay.
-    pub datadir: Option<PathBuf>,
+    /// Where the files are.
+    pub files: RunFiles,
     /// What the user should know.
     pub warnings: Vec<String>,
 }
@@ -223,17 +250,7 @@ impl RunArguments {
         let length = self.length(&mut problems);
         let every = self.report_interval.as_deref();
         let report_interval = from_seconds(problems.seconds("report-interval", every, 0.0));
-        if let Some(directory) = &self.datadir
-            && directory.exists()
-            && !directory.is_dir()
-        {
-            let value = directory.display().to_string();
-            problems.refuse(
-                "datadir",
-                &value,
-                "a directory, or a path where there is nothing",
-            );
-        }
+        self.check_directories(clock, &mut problems);
 
         let options = ScriptOptions {
             threads,
@@ -252,7 +269,15 @@ impl RunArguments {
         let facts = machine
             .as_ref()
             .map_or(UNKNOWN_MACHINE, MachineProfile::facts);
-        let settings = resolve(flavor, &self.options(), facts, scale);
+        let mut options = self.options();
+        let settings = resolve(flavor, &options, facts, scale);
+        for assignment in LOADING {
+            options.set(assignment);
+        }
+        let pool = LOADING_POOL_BYTES * u64::from(scale.get());
+        options.set(&format!("innodb_buffer_pool_size={pool}"));
+        // What is wrong with these is wrong with the others, too.
+        let loading = examine(flavor, &options, facts, scale).settings;
         if let Err(errors) = &settings {
             errors.iter().for_each(|error| problems.add(error));
         }
@@ -268,6 +293,7 @@ impl RunArguments {
         };
 
         let mut warnings: Vec<String> = settings.warnings().iter().map(in_words).collect();
+        warnings.extend(not_built(flavor));
         if clock == Clock::Virtual {
             warnings.extend(machine.placement_warnings());
         } else if machine.name != HOST {
@@ -284,6 +310,7 @@ impl RunArguments {
             tables: script.options().tables,
             machine,
             settings,
+            loading,
             script,
             threads,
             table_size,
@@ -292,9 +319,38 @@ impl RunArguments {
             settle,
             length,
             report_interval: (report_interval > 0).then_some(report_interval),
-            datadir: self.datadir.clone(),
+            files: self.files(),
             warnings,
         })
+    }
+
+    fn check_directories(&self, clock: Clock, problems: &mut Problems) {
+        if let Some(directory) = &self.datadir
+            && directory.exists()
+            && !directory.is_dir()
+        {
+            let value = directory.display().to_string();
+            let accepted = "a directory, or a path where there is nothing";
+            problems.refuse("datadir", &value, accepted);
+        }
+        if let Some(directory) = &self.base {
+            let value = directory.display().to_string();
+            if !directory.is_dir() {
+                problems.refuse("base", &value, "a data directory that was prepared");
+            } else if clock == Clock::Real {
+                let accepted = "no base under the real clock, which changes its files: give it \
+                                a copy of them with --datadir";
+                problems.refuse("base", &value, accepted);
+            }
+        }
+    }
+
+    fn files(&self) -> RunFiles {
+        match (&self.datadir, &self.base) {
+            (Some(directory), _) => RunFiles::Kept(directory.clone()),
+            (None, Some(directory)) => RunFiles::Base(directory.clone()),
+            (None, None) => RunFiles::Temporary,
+        }
     }
 
     fn length(&self, problems: &mut Problems) -> Length {

@@ -98,22 +98,25 @@ impl Database for Sleeping {
     }
 }
 
-/// Opening takes a file, and the seed 13 brings bad luck while statements run.
+/// Preparing writes a file, opening makes one, and the seed 13 brings bad luck while
+/// statements run.
 impl Server for Sleeping {
-    fn open(plan: &RunPlan, data: &Path, watch: &mut dyn Watch) -> anyhow::Result<Arc<Self>> {
+    fn prepare(plan: &RunPlan, directory: &Path, watch: &mut dyn Watch) -> anyhow::Result<()> {
+        for table in plan.schema.tables() {
+            std::fs::write(directory.join("tables"), &table.name)?;
+            watch.loaded(&table.name, table.rows.into(), table.rows.into());
+        }
+        Ok(())
+    }
+
+    fn open(plan: &RunPlan, data: &Path) -> anyhow::Result<Arc<Self>> {
         use innosim_engine::runtime::files::{Create, FileKind, FileSystem, IoMode, OpenOptions};
-        let files = FileSystem::new();
-        files.create_directory(data)?;
         let options = OpenOptions {
-            create: Create::OrTruncate,
+            create: Create::New,
             io: IoMode::Buffered,
             kind: FileKind::Other,
         };
-        let file = files.open(data.join("tables"), options)?;
-        for table in plan.schema.tables() {
-            file.write_at(table.name.as_bytes(), 0, WaitKind::Other)?;
-            watch.loaded(&table.name, table.rows.into(), table.rows.into());
-        }
+        FileSystem::new().open(data.join("open"), options)?;
         let fail_at = if plan.seed == 13 { 5 } else { u64::MAX };
         Ok(Arc::new(Sleeping {
             fail_at,

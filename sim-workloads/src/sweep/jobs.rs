@@ -38,9 +38,17 @@ impl Runner {
         })
     }
 
-    /// Carries all runs out; what came of each, in their order.
+    /// Carries all runs out; what came of each, in their order. Progress is theirs alone.
     pub fn run_all(&self, points: &[GridPoint], progress: &Progress) -> Vec<Outcome> {
         progress.expect(points.len() as u64);
+        let outcomes = self.run_each(points, progress);
+        progress.finish();
+        outcomes
+    }
+
+    /// As [`run_all`](Self::run_all), as a part of something larger that expects a step for
+    /// each.
+    pub fn run_each(&self, points: &[GridPoint], progress: &Progress) -> Vec<Outcome> {
         let next = AtomicUsize::new(0);
         let outcomes: Vec<Mutex<Option<Outcome>>> =
             points.iter().map(|_| Mutex::default()).collect();
@@ -62,7 +70,6 @@ impl Runner {
                 });
             }
         });
-        progress.finish();
         let take = |slot: Mutex<Option<Outcome>>| {
             let outcome = slot.into_inner().unwrap_or_else(PoisonError::into_inner);
             outcome.expect("every number was taken by a worker, which ended")

@@ -160,7 +160,7 @@ impl File {
             }
         };
         result.map_err(failed(&self.0.path, operation))?;
-        self.count(Activity::Read, start, expected);
+        self.count_wait(Activity::Read, start, expected, waiting_for);
         Ok(())
     }
 
@@ -235,7 +235,7 @@ impl File {
             }
         };
         result.map_err(failed(&self.0.path, operation))?;
-        self.count(Activity::Write, start, length);
+        self.count_wait(Activity::Write, start, length, waiting_for);
         Ok(())
     }
 
@@ -256,7 +256,7 @@ impl File {
             }
         };
         result.map_err(failed(&self.0.path, Operation::Sync))?;
-        self.count(Activity::Sync, start, 0);
+        self.count_wait(Activity::Sync, start, 0, waiting_for);
         Ok(())
     }
 
@@ -374,9 +374,20 @@ impl File {
         }
     }
 
+    /// Counts an operation that has ended.
     pub(super) fn count(&self, activity: Activity, start: u64, bytes: u64) {
         let counters = &self.0.shared.counters;
         counters.count(self.0.kind, activity, now() - start, bytes);
+    }
+
+    /// As [`count`](Self::count) for an operation that the current task has waited for.
+    /// Under the real clock the whole call counts as a wait: the kernel's small share of
+    /// CPU in it cannot be told from the rest.
+    fn count_wait(&self, activity: Activity, start: u64, bytes: u64, waiting_for: WaitKind) {
+        self.count(activity, start, bytes);
+        if let Some(task) = ambient::real_task() {
+            task.waited(waiting_for, now() - start);
+        }
     }
 
     /// The error if a range ends behind the file's end.

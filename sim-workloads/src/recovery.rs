@@ -1,0 +1,215 @@
+//! Opening a data directory after a crash, on the host's own files, and what was found.
+//!
+//! ```text
+//!   torn pages ─► from their doublewrite copies
+//!   redo       ─► from the last checkpoint to its last complete group
+//!   undo       ─► who had not committed is rolled back
+//!   shutdown   ─► clean
+//! ```
+
+use std::fmt;
+use std::path::Path;
+
+use innosim_engine::engine::{Engine, EngineOptions, EngineRecoveryReport};
+use innosim_engine::runtime::RealMachine;
+use innosim_engine::runtime::files::FileSystem;
+use innosim_engine::runtime::time::to_seconds;
+use serde::Serialize;
+
+use crate::run::RunPlan;
+
+/// What a recovery has found and done.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RecoveryDocument {
+    /// innosim's version.
+    pub innosim: String,
+    /// The data directory.
+    pub datadir: String,
+    /// The flavor whose settings were used.
+    pub flavor: String,
+    /// Whether the engine before had not been shut down.
+    pub was_needed: bool,
+    /// Torn pages.
+    pub doublewrite: DoublewriteFigures,
+    /// Redo.
+    pub redo: RedoFigures,
+    /// Transactions that had not committed.
+    pub rolled_back: usize,
+    /// Undo records that they had.
+    pub rows_undone: u64,
+    /// Tables whose creation was interrupted, and which were removed.
+    pub removed_tables: Vec<String>,
+    /// How long each step took.
+    pub times_s: StepTimes,
+    /// What a check found that is wrong; nothing without one.
+    pub faults: Vec<String>,
+    /// What else the user should know.
+    pub warnings: Vec<String>,
+}
+
+/// What became of torn pages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DoublewriteFigures {
+    /// Sound copies in the doublewrite files.
+    pub copies: usize,
+    /// Copies that were torn themselves.
+    pub torn_copies: usize,
+    /// Data pages that were torn, and were repaired.
+    pub restored: usize,
+}
+
+/// What was in the redo log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RedoFigures {
+    /// Where it began.
+    pub checkpoint_lsn: u64,
+    /// The end of the last complete mini-transaction.
+    pub end_lsn: u64,
+    /// Bytes read.
+    pub scanned_bytes: u64,
+    /// Bytes of a mini-transaction whose end was lost.
+    pub torn_bytes: u64,
+    /// Complete mini-transactions.
+    pub mini_transactions: u64,
+    /// Their records.
+    pub records: u64,
+    /// Records that were applied.
+    pub records_applied: u64,
+    /// Pages that were not up to date.
+    pub pages_applied: u64,
+}
+
+/// Seconds that the steps took.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StepTimes {
+    /// Looking for torn pages.
+    pub doublewrite: f64,
+    /// Reading redo.
+    pub scan: f64,
+    /// Applying redo.
+    pub apply: f64,
+    /// Finding transactions and rolling them back.
+    pub roll_back: f64,
+}
+
+/// Opens a data directory of the host with a plan's settings, looks for faults if it is to
+/// `check`, and shuts it down.
+///
+/// # Errors
+/// If the directory is in use, is none of ours, or cannot be recovered; its files are then
+/// as they were, but for torn pages that could be repaired.
+pub fn recover(plan: &RunPlan, directory: &Path, check: bool) -> anyhow::Result<RecoveryDocument> {
+    RealMachine::new(plan.seed).run(|| {
+        let files = FileSystem::new();
+        let options = EngineOptions {
+            // Nothing happens but recovery; a checkpoint comes with the shutdown.
+            stepped: true,
+            metric_shards: 1,
+        };
+        let (engine, report) = Engine::open(files, directory, &plan.settings, options)?;
+        let faults = match check {
+            true => engine.faults()?,
+            false => Vec::new(),
+        };
+        engine.shutdown()?;
+        let warnings = engine.files().take_warnings();
+        Ok(document(plan, directory, report, faults, warnings))
+    })
+}
+
+fn document(
+    plan: &RunPlan,
+    directory: &Path,
+    report: EngineRecoveryReport,
+    faults: Vec<String>,
+    warnings: Vec<String>,
+) -> RecoveryDocument {
+    let (doublewrite, redo, times) = (&report.doublewrite, &report.redo, report.times);
+    RecoveryDocument {
+        innosim: env!("CARGO_PKG_VERSION").to_owned(),
+        datadir: directory.display().to_string(),
+        flavor: plan.settings.flavor().name().to_owned(),
+        was_needed: report.was_needed(),
+        doublewrite: DoublewriteFigures {
+            copies: doublewrite.copies,
+            torn_copies: doublewrite.torn_copies,
+            restored: doublewrite.restored.len(),
+        },
+        redo: RedoFigures {
+            checkpoint_lsn: redo.checkpoint_lsn,
+            end_lsn: redo.end_lsn,
+            scanned_bytes: redo.scanned_bytes,
+            torn_bytes: redo.torn_bytes,
+            mini_transactions: redo.groups,
+            records: redo.records,
+            records_applied: redo.records_applied,
+            pages_applied: redo.pages_applied,
+        },
+        rolled_back: report.rolled_back,
+        rows_undone: report.rows_undone,
+        times_s: StepTimes {
+            doublewrite: to_seconds(times.doublewrite),
+            scan: to_seconds(times.scan),
+            apply: to_seconds(times.apply),
+            roll_back: to_seconds(times.roll_back),
+        },
+        removed_tables: report.removed_tables,
+        faults,
+        warnings,
+    }
+}
+
+impl fmt::Display for RecoveryDocument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (doublewrite, redo, times) = (&self.doublewrite, &self.redo, &self.times_s);
+        match self.was_needed {
+            true => writeln!(f, "{}: had not been shut down", self.datadir)?,
+            false => writeln!(f, "{}: had been shut down", self.datadir)?,
+        }
+        writeln!(
+            f,
+            "    torn pages       {} repaired, from {} sound copies ({:.2} s)",
+            doublewrite.restored, doublewrite.copies, times.doublewrite
+        )?;
+        writeln!(
+            f,
+            "    redo read        LSN {} to {}: {} bytes, {} mini-transactions, {} records ({:.2} s)",
+            redo.checkpoint_lsn,
+            redo.end_lsn,
+            redo.scanned_bytes,
+            redo.mini_transactions,
+            redo.records,
+            times.scan
+        )?;
+        if redo.torn_bytes > 0 {
+            let torn = redo.torn_bytes;
+            writeln!(
+                f,
+                "    redo cut off     {torn} bytes of a mini-transaction without end"
+            )?;
+        }
+        writeln!(
+            f,
+            "    redo applied     {} records to {} pages ({:.2} s)",
+            redo.records_applied, redo.pages_applied, times.apply
+        )?;
+        writeln!(
+            f,
+            "    rolled back      {} transactions, {} undo records ({:.2} s)",
+            self.rolled_back, self.rows_undone, times.roll_back
+        )?;
+        for table in &self.removed_tables {
+            writeln!(
+                f,
+                "    removed          {table}, whose creation was interrupted"
+            )?;
+        }
+        for warning in &self.warnings {
+            writeln!(f, "    warning          {warning}")?;
+        }
+        for fault in &self.faults {
+            writeln!(f, "    FAULT            {fault}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,153 @@
+//! The engine as a server that clients talk to.
+//!
+//! ```text
+//!   prepare      on the host's files, before the run     tables that are missing
+//!   open         on the run's machine, by its clock      engine, tables
+//!   connection   one a client                            statements ──► sessions
+//!   close        as innodb_fast_shutdown says
+//! ```
+//!
+//! Loading is no part of what a run measures, so it is never simulated: a run under the
+//! virtual clock begins with the files that were loaded on the host, as a server begins
+//! with those that an earlier `prepare` has left. So it does the same whether the tables
+//! were loaded for it or before, and several runs can begin with the same files.
+
+mod connection;
+mod prepare;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::bail;
+use innosim_engine::engine::{Engine, EngineOptions, EngineRecoveryReport};
+use innosim_engine::metrics::MetricsSnapshot;
+use innosim_engine::runtime;
+use innosim_engine::runtime::files::FileSystem;
+use innosim_engine::sysvar::TransactionIsolation;
+use innosim_engine::table::Table;
+
+pub use self::connection::EngineConnection;
+use crate::run::database::{Database, Levels, StatementError};
+use crate::run::{RunPlan, Server, Watch};
+
+/// An engine with the tables of a workload.
+#[derive(Debug)]
+pub struct EngineServer {
+    engine: Arc<Engine>,
+    /// The tables that statements number from 1.
+    tables: Vec<Arc<Table>>,
+    isolation: TransactionIsolation,
+    /// What the user should know. The lock is the host's and held for a moment only.
+    warnings: Mutex<Vec<String>>,
+}
+
+impl EngineServer {
+    /// The engine.
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    fn warn(&self, warning: String) {
+        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        warnings.push(warning);
+    }
+}
+
+/// How an engine of this run is driven.
+fn options(plan: &RunPlan) -> EngineOptions {
+    let shards = if runtime::is_virtual() {
+        1
+    } else {
+        std::thread::available_parallelism().map_or(1, usize::from)
+    };
+    EngineOptions {
+        stepped: plan.is_stepped(),
+        metric_shards: shards,
+    }
+}
+
+/// What a recovery has done, in a sentence.
+fn recovered(report: &EngineRecoveryReport) -> String {
+    let redo = &report.redo;
+    format!(
+        "the data directory had not been shut down: recovered from LSN {} to {}, {} pages \
+         brought up to date, {} torn pages repaired, {} transactions rolled back",
+        redo.checkpoint_lsn,
+        redo.end_lsn,
+        redo.pages_applied,
+        report.doublewrite.restored.len(),
+        report.rolled_back,
+    )
+}
+
+impl Server for EngineServer {
+    fn prepare(plan: &RunPlan, directory: &Path, watch: &mut dyn Watch) -> anyhow::Result<()> {
+        prepare::prepare(plan, directory, watch)
+    }
+
+    fn open(plan: &RunPlan, data: &Path) -> anyhow::Result<Arc<Self>> {
+        let (engine, report) =
+            Engine::open(FileSystem::new(), data, &plan.settings, options(plan))?;
+        let mut tables = Vec::new();
+        for table in plan.schema.tables() {
+            let definition = prepare::definition(table)?;
+            let found = engine.table(&definition.full_name())?;
+            if *found.definition() != definition {
+                bail!(prepare::OtherTable::new(data, found.definition()));
+            }
+            tables.push(found);
+        }
+        let server = Arc::new(EngineServer {
+            engine,
+            tables,
+            isolation: plan.settings.scaled().transaction_isolation(),
+            warnings: Mutex::default(),
+        });
+        if report.was_needed() {
+            server.warn(recovered(&report));
+        }
+        Ok(server)
+    }
+
+    fn close(self: Arc<Self>) -> anyhow::Result<()> {
+        Ok(self.engine.shutdown()?)
+    }
+
+    fn take_warnings(&self) -> Vec<String> {
+        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = std::mem::take(&mut *warnings);
+        all.extend(self.engine.files().take_warnings());
+        all
+    }
+}
+
+impl Database for EngineServer {
+    type Connection = EngineConnection;
+
+    fn connect(self: &Arc<Self>, client: u32) -> EngineConnection {
+        EngineConnection::new(self.clone(), client)
+    }
+
+    fn step(&self) -> Result<(), StatementError> {
+        self.engine.step().map_err(anyhow::Error::from)?;
+        Ok(())
+    }
+
+    fn levels(&self) -> Levels {
+        let levels = self.engine.levels();
+        Levels {
+            checkpoint_age: levels.checkpoint_age,
+            dirty_pages: levels.dirty_pages,
+            free_pages: levels.free_pages,
+            history_list_length: levels.history_list_length,
+        }
+    }
+
+    fn snapshot(&self) -> MetricsSnapshot {
+        self.engine.metrics_snapshot()
+    }
+
+    fn restart_extremes(&self) {
+        self.engine.restart_extremes();
+    }
+}

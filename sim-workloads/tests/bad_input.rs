@@ -1,0 +1,280 @@
+//! Data directories that cannot be used: a clear message, an exit code, and the files as
+//! they were.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use innosim_workloads::run::data_directory::HostLock;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_innosim");
+
+/// Settings of all calls here: small files.
+const SMALL: [&str; 2] = [
+    "--set=innodb_redo_log_capacity=8M",
+    "--set=innodb_buffer_pool_size=8M",
+];
+
+/// Calls a subcommand over a data directory.
+fn call(subcommand: &str, datadir: &Path, more: &[&str]) -> Output {
+    let mut command = Command::new(PROGRAM);
+    command
+        .arg(subcommand)
+        .args(SMALL)
+        .arg("--datadir")
+        .arg(datadir)
+        .args(more);
+    command.output().expect("the command can be started")
+}
+
+/// The messages of a call that failed with this code: what stands after `innosim: `, but
+/// for warnings and notes.
+fn complaint(output: &Output, code: i32) -> String {
+    let errors = String::from_utf8(output.stderr.clone()).unwrap();
+    assert_eq!(output.status.code(), Some(code), "{errors}");
+    assert!(!errors.contains("panicked"), "{errors}");
+    let lines = errors
+        .lines()
+        .filter_map(|line| line.strip_prefix("innosim: "));
+    let lines = lines.filter(|line| !line.starts_with("note: ") && !line.starts_with("warning: "));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A data directory with one small table.
+fn prepared() -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let datadir = directory.path().join("data");
+    let output = call("prepare", &datadir, &[]);
+    assert!(output.status.success(), "{output:?}");
+    (directory, datadir)
+}
+
+/// All files of a directory.
+fn files(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => found.extend(files(&path)),
+            false => {
+                found.insert(path.clone(), fs::read(path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+/// Every subcommand that opens the directory complains of this, under both clocks, and
+/// changes nothing.
+fn refused(datadir: &Path, expected: &[&str]) {
+    let before = files(datadir);
+    let calls: [(&str, &[&str]); 3] = [
+        ("run", &["--time=0.1"]),
+        ("run", &["--time=0.1", "--clock=real"]),
+        ("recover", &[]),
+    ];
+    for (subcommand, more) in calls {
+        let message = complaint(&call(subcommand, datadir, more), 1);
+        for part in expected {
+            assert!(
+                message.contains(part),
+                "{subcommand} {more:?}: {part:?} is not in {message:?}"
+            );
+        }
+        assert!(
+            files(datadir) == before,
+            "{subcommand} {more:?} changed files: {message}"
+        );
+    }
+}
+
+#[test]
+fn a_directory_in_use() {
+    let (_directory, datadir) = prepared();
+    let _lock = HostLock::take(&datadir, false).unwrap();
+    refused(&datadir, &[datadir.to_str().unwrap(), "in use"]);
+    let message = complaint(&call("prepare", &datadir, &[]), 1);
+    assert!(message.contains("in use"), "{message}");
+}
+
+#[test]
+fn a_directory_of_another_format() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("mysql.ibd"), "").unwrap();
+    fs::write(directory.path().join("ibdata1"), "data").unwrap();
+    let before = files(directory.path());
+    let path = directory.path().to_str().unwrap();
+    for subcommand in ["run", "prepare"] {
+        let message = complaint(&call(subcommand, directory.path(), &[]), 1);
+        assert!(
+            message.contains(path) && message.contains("not empty"),
+            "{message}"
+        );
+    }
+    let message = complaint(&call("recover", directory.path(), &[]), 1);
+    assert!(
+        message.contains(path) && message.contains("MySQL server"),
+        "{message}"
+    );
+    assert!(files(directory.path()) == before);
+}
+
+#[test]
+fn a_directory_of_another_workload() {
+    let (_directory, datadir) = prepared();
+    let before = files(&datadir);
+    let more = ["--workload=legacy-1.0/oltp", "--time=0.1"];
+    let output = call("run", &datadir, &more);
+    if output.status.success() {
+        // That script's table is called sbtest1 and is the same: it may be used.
+        return;
+    }
+    let message = complaint(&output, 1);
+    assert!(message.contains("other columns or indexes"), "{message}");
+    assert!(files(&datadir) == before);
+}
+
+#[test]
+fn a_page_with_a_wrong_checksum() {
+    let (_directory, datadir) = prepared();
+    let file = datadir.join("sbtest/sbtest1.ibd");
+    // The root of the clustered index, which nobody can do without.
+    let page = 3;
+    let host = fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(&file)
+        .unwrap();
+    let mut byte = [0];
+    host.read_exact_at(&mut byte, page * 16_384 + 5_000)
+        .unwrap();
+    host.write_all_at(&[byte[0] ^ 1], page * 16_384 + 5_000)
+        .unwrap();
+    drop(host);
+    refused(&datadir, &["sbtest1.ibd", "page 3", "checksum"]);
+}
+
+#[test]
+fn a_redo_log_cut_short() {
+    let (_directory, datadir) = prepared();
+    let redo = datadir.join("#innodb_redo");
+    let newest = fs::read_dir(&redo)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .max()
+        .unwrap();
+    let host = fs::OpenOptions::new().write(true).open(&newest).unwrap();
+    host.set_len(1_024).unwrap();
+    drop(host);
+    refused(&datadir, &["ib_redo"]);
+}
+
+#[test]
+fn a_redo_log_without_its_checkpoint() {
+    let (_directory, datadir) = prepared();
+    for entry in fs::read_dir(datadir.join("#innodb_redo")).unwrap() {
+        let host = fs::OpenOptions::new()
+            .write(true)
+            .open(entry.unwrap().path())
+            .unwrap();
+        // Both checkpoint blocks: the second and the fourth.
+        host.write_all_at(&[7; 512], 512).unwrap();
+        host.write_all_at(&[7; 512], 3 * 512).unwrap();
+    }
+    refused(&datadir, &["#innodb_redo", "checkpoint"]);
+}
+
+#[test]
+fn a_redo_log_that_is_missing() {
+    let (_directory, datadir) = prepared();
+    fs::remove_dir_all(datadir.join("#innodb_redo")).unwrap();
+    refused(&datadir, &["#innodb_redo"]);
+}
+
+#[test]
+fn too_little_room_is_told_before_anything_is_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let datadir = directory.path().join("data");
+    // 2,000 tables of 2^31 rows do not fit on any disk of these days.
+    let more = ["--tables=2000", "--table-size=2147483647"];
+    let message = complaint(&call("prepare", &datadir, &more), 1);
+    assert!(message.contains("MiB are needed"), "{message}");
+    assert!(files(&datadir).is_empty());
+}
+
+/// A file system of this size that only the call sees; none where that is not allowed.
+fn call_on_small_disk(size: &str, mount: &Path, script: &str) -> Option<Output> {
+    let may = Command::new("unshare").args(["-rm", "true"]).output();
+    if !may.is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: no file system can be mounted for a full disk");
+        return None;
+    }
+    let script = format!("mount -t tmpfs -o size={size} none \"$1\" && {script}");
+    let output = Command::new("unshare")
+        .args(["-rm", "sh", "-c", &script, "sh"])
+        .args([mount.as_os_str(), PROGRAM.as_ref()])
+        .output()
+        .expect("the shell can be started");
+    Some(output)
+}
+
+#[test]
+fn a_disk_that_becomes_full() {
+    let directory = tempfile::tempdir().unwrap();
+    let script = format!(
+        "\"$2\" run {} --datadir \"$1/data\" --table-size 100 --workload oltp_insert --threads 4 \
+         --clock real --time 120",
+        SMALL.join(" ")
+    );
+    let Some(output) = call_on_small_disk("90m", directory.path(), &script) else {
+        return;
+    };
+    let message = complaint(&output, 1);
+    assert!(message.contains("No space left on device"), "{message}");
+}
+
+#[test]
+fn calls_that_are_wrong() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("my.cnf");
+    fs::write(
+        &file,
+        "[mysqld]\ninnodb_io_capacity = many\ninnodb_io_capactiy = 5\n",
+    )
+    .unwrap();
+    let file = file.to_str().unwrap();
+    for (arguments, parts) in [
+        (
+            vec!["run", "--set=innodb_io_capactiy=5"],
+            ["innodb_io_capactiy", "innodb_io_capacity"],
+        ),
+        (vec!["run", "--defaults-file", file], ["my.cnf:2", "many"]),
+        (
+            vec!["run", "--defaults-file", "/nowhere/my.cnf"],
+            ["/nowhere/my.cnf", "No such file"],
+        ),
+        (vec!["run", "--machine=abacus"], ["abacus", "laptop-nvme"]),
+        (
+            vec!["run", "--base=/nowhere"],
+            ["--base=/nowhere", "prepared"],
+        ),
+        (vec!["prepare"], ["--datadir", "missing"]),
+        (vec!["run", "--threads=0"], ["--threads=0", "1 to 16384"]),
+        (
+            vec!["run", "--json=/nowhere/a.json"],
+            ["/nowhere/a.json", "directory that exists"],
+        ),
+    ] {
+        let output = Command::new(PROGRAM).args(&arguments).output().unwrap();
+        let message = complaint(&output, 2);
+        for part in parts {
+            assert!(
+                message.contains(part),
+                "{arguments:?}: {part:?} is not in {message:?}"
+            );
+        }
+        assert!(output.stdout.is_empty());
+    }
+}
