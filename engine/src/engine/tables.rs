@@ -20,6 +20,7 @@ use super::Engine;
 use super::data_directory;
 use super::error::EngineError;
 use super::parts::{Parts, checkpoint_all};
+use super::settings::EngineSettings;
 use crate::btree::{BtreeError, BulkLoadOptions, Index, bulk_load, search_leaf};
 use crate::btree::{BtreeLatch, IndexDefinition};
 use crate::page::space_header::FLAGS_DYNAMIC_CRC32;
@@ -179,7 +180,9 @@ impl Engine {
             }
             let index = Index::create(&mut mtr, space, definition);
             end = mtr.commit();
-            indexes.push(Arc::new(index?));
+            let mut index = index?;
+            index.change_latch = self.settings.tree_change_latch;
+            indexes.push(Arc::new(index));
         }
         // The dictionary must not name what redo may not bring back.
         self.pages.log.flush_up_to(end);
@@ -323,7 +326,11 @@ impl Entries {
 }
 
 /// Opens a table that the dictionary's file names.
-pub(super) fn open_table(pages: &Pages, entry: &TableEntry) -> Result<Arc<Table>, EngineError> {
+pub(super) fn open_table(
+    pages: &Pages,
+    entry: &TableEntry,
+    settings: &EngineSettings,
+) -> Result<Arc<Table>, EngineError> {
     let layout = TableLayout::new(entry.definition.clone())?;
     let definitions = index_definitions(&layout, 0);
     let space = SpaceId(entry.space);
@@ -337,7 +344,9 @@ pub(super) fn open_table(pages: &Pages, entry: &TableEntry) -> Result<Arc<Table>
         let mut mtr = pages.begin(&mut context);
         let opened = Index::open(&mut mtr, space, PageNumber(index.root), definition);
         mtr.commit();
-        indexes.push(Arc::new(opened?));
+        let mut index = opened?;
+        index.change_latch = settings.tree_change_latch;
+        indexes.push(Arc::new(index));
     }
     let table = Table::new(entry.id, space, layout, indexes);
     note_last_key(pages, &table)?;

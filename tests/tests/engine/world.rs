@@ -83,7 +83,7 @@ pub fn open(
 /// sysbench's table with the rows `1..=rows`, where row `id` has k = id * 10.
 pub fn sysbench(engine: &Engine, rows: i64) -> Arc<Table> {
     let mut id = 0;
-    let table = engine
+    engine
         .bulk_load(TableDefinition::sysbench(1), |take| {
             id += 1;
             if id <= rows {
@@ -91,8 +91,7 @@ pub fn sysbench(engine: &Engine, rows: i64) -> Arc<Table> {
             }
             id <= rows
         })
-        .unwrap();
-    table
+        .unwrap()
 }
 
 pub fn row(id: i64, k: i64) -> [Value<'static>; 4] {
