@@ -308,14 +308,29 @@ impl Entries {
         })
     }
 
+    /// The first bytes of an entry's first field as a number: of two entries, the one with
+    /// the smaller number comes first.
+    fn prefix(&self, number: usize) -> u64 {
+        let mut prefix = [0; 8];
+        let first = self.entry(number).next().flatten().unwrap_or_default();
+        let length = first.len().min(prefix.len());
+        prefix[..length].copy_from_slice(&first[..length]);
+        u64::from_be_bytes(prefix)
+    }
+
     /// The entries in ascending order.
     fn sorted(self) -> impl Iterator<Item = FieldBuffer> {
         let count = self.fields.len().checked_div(self.per_entry).unwrap_or(0);
-        let mut order: Vec<u32> = (0..count as u32).collect();
-        order.sort_unstable_by(|&left, &right| {
-            self.entry(left as usize).cmp(self.entry(right as usize))
+        let numbers = 0..count as u32;
+        let mut order: Vec<(u64, u32)> = numbers
+            .map(|number| (self.prefix(number as usize), number))
+            .collect();
+        order.sort_unstable_by(|left, right| {
+            let whole = |number: u32| self.entry(number as usize);
+            let by_prefix = left.0.cmp(&right.0);
+            by_prefix.then_with(|| whole(left.1).cmp(whole(right.1)))
         });
-        order.into_iter().map(move |number| {
+        order.into_iter().map(move |(_, number)| {
             let mut entry = FieldBuffer::new();
             for field in self.entry(number as usize) {
                 entry.push(field);
