@@ -36,9 +36,13 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-fn allocations(mut body: impl FnMut(i64)) -> usize {
-    for id in 1..=300 {
-        body(id);
+/// Rounds after which each of the 256 rollback segments has had several transactions.
+const UNDO_WARM_UP: usize = 5;
+
+/// Allocations of a statement for each of 300 rows, after so many rounds of the same.
+fn allocations(warm_up: usize, mut body: impl FnMut(i64)) -> usize {
+    for _ in 0..warm_up {
+        (1..=300).for_each(&mut body);
     }
     let before = ALLOCATIONS.load(Relaxed);
     for id in 1..=300 {
@@ -73,13 +77,13 @@ fn body(directory: &Path) {
     let mut session = engine.session(0);
     let mut other = engine.session(1);
 
-    let autocommit = allocations(|id| {
+    let autocommit = allocations(1, |id| {
         let k = session.point_select(&table, &[id.into()], ReadLock::None, |row| row.integer(1));
         assert_eq!(k.unwrap(), Some(Some(7 * id)));
     });
     assert_eq!(autocommit, 0, "point selects under autocommit");
 
-    let ranges = allocations(|id| {
+    let ranges = allocations(1, |id| {
         let (first, last) = ([id.into()], [(id + 99).into()]);
         let rows = session.range_select(&table, &first, &last, ReadLock::None, |row| {
             assert!(row.integer(1).is_some());
@@ -88,13 +92,31 @@ fn body(directory: &Path) {
     });
     assert_eq!(ranges, 0, "ranges");
 
-    let by_index = allocations(|id| {
+    let by_index = allocations(1, |id| {
         let (first, last): ([Value<'_>; 1], [Value<'_>; 1]) = ([id.into()], [(id + 70).into()]);
         let (ends, reading) = ((&first[..], &last[..]), IndexReading::Rows);
         let rows = session.index_range_select(&table, 0, ends, reading, ReadLock::None, |_| ());
         assert!(rows.unwrap() >= 10 || id > 2000);
     });
     assert_eq!(by_index, 0, "ranges of the secondary index");
+
+    let texts = ["a".repeat(120), "b".repeat(120)];
+    let mut round = 0;
+    let in_place = allocations(UNDO_WARM_UP, |id| {
+        round += 1;
+        let set = [Assignment::set(2, texts[round % 2].as_str())];
+        session.update(&table, &[id.into()], &set).unwrap();
+    });
+    assert_eq!(in_place, 0, "updates of a column without an index");
+    session.begin(RepeatableRead, false).unwrap();
+    let indexed = allocations(UNDO_WARM_UP, |id| {
+        for change in [1, -1] {
+            let add = [Assignment::add(1, change)];
+            session.update(&table, &[id.into()], &add).unwrap();
+        }
+    });
+    session.commit().unwrap();
+    assert_eq!(indexed, 0, "updates of an indexed column");
 
     // With a writer that is active, whose versions the readers have to go back behind.
     other.begin(RepeatableRead, false).unwrap();
@@ -104,7 +126,7 @@ fn body(directory: &Path) {
     }
     for isolation in [RepeatableRead, ReadCommitted] {
         session.begin(isolation, false).unwrap();
-        let versions = allocations(|id| {
+        let versions = allocations(1, |id| {
             let k =
                 session.point_select(&table, &[id.into()], ReadLock::None, |row| row.integer(1));
             assert_eq!(k.unwrap(), Some(Some(7 * id)));

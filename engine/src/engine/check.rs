@@ -46,6 +46,16 @@ impl Engine {
         if fixed > 0 {
             faults.push(format!("{fixed} uses of pages were not given back"));
         }
+        let not_purged = self.rows.transactions.purge_failures();
+        if not_purged > 0 {
+            faults.push(format!("{not_purged} undo records could not be purged"));
+        }
+        if let Some(trouble) = self.doublewrite.trouble() {
+            faults.push(format!("pages cannot be written: {}", trouble.message));
+        }
+        if let Some(reason) = self.pages.log.failure() {
+            faults.push(format!("redo cannot be written: {reason}"));
+        }
         Ok(faults)
     }
 

@@ -119,10 +119,11 @@ impl Engine {
 
         let (transactions, recovered) =
             Transactions::open(parts.pages.clone(), transaction_settings)?;
+        let engine_settings = EngineSettings::from_variables(settings, options);
         let dictionary = Dictionary::new(files.clone(), directory, content.clone());
         for entry in &content.tables {
             if entry.state == TableState::Ready {
-                dictionary.add(&open_table(&parts.pages, entry)?);
+                dictionary.add(&open_table(&parts.pages, entry, &engine_settings)?);
             }
         }
         let removed_tables = remove_unfinished(&files, directory, &parts, &dictionary)?;
@@ -131,8 +132,7 @@ impl Engine {
         let rolled_back = recovered.finish(&rows.transactions, &*rows)?;
         times.roll_back = lap();
 
-        let settings = EngineSettings::from_variables(settings, options);
-        let engine = Engine::start(files, directory, lock, settings, parts, rows);
+        let engine = Engine::start(files, directory, lock, engine_settings, parts, rows);
         let report = EngineRecoveryReport {
             doublewrite,
             redo,

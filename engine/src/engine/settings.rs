@@ -1,6 +1,7 @@
 //! What an engine is made from.
 
-use crate::sysvar::{Settings, TransactionIsolation, Value};
+use crate::runtime::LatchMode;
+use crate::sysvar::{Flavor, Settings, TransactionIsolation, Value};
 
 /// How an engine is driven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +34,9 @@ pub struct EngineSettings {
     /// `innodb_fast_shutdown`: 0 purges everything first, 1 writes all pages, 2 only the
     /// redo.
     pub fast_shutdown: u64,
+    /// How a tree's latch is held while its pages are split or merged: in SX, so that
+    /// searches go on, since 5.7; before in X.
+    pub tree_change_latch: LatchMode,
 }
 
 impl EngineSettings {
@@ -47,6 +51,10 @@ impl EngineSettings {
                 .get("innodb_fast_shutdown")
                 .and_then(Value::as_integer)
                 .unwrap_or(1),
+            tree_change_latch: match settings.flavor() {
+                Flavor::MySql5_1 | Flavor::MySql5_5 | Flavor::MySql5_6 => LatchMode::X,
+                _ => LatchMode::SX,
+            },
         }
     }
 }

@@ -20,6 +20,7 @@ use super::Engine;
 use super::data_directory;
 use super::error::EngineError;
 use super::parts::{Parts, checkpoint_all};
+use super::settings::EngineSettings;
 use crate::btree::{BtreeError, BulkLoadOptions, Index, bulk_load, search_leaf};
 use crate::btree::{BtreeLatch, IndexDefinition};
 use crate::page::space_header::FLAGS_DYNAMIC_CRC32;
@@ -179,7 +180,9 @@ impl Engine {
             }
             let index = Index::create(&mut mtr, space, definition);
             end = mtr.commit();
-            indexes.push(Arc::new(index?));
+            let mut index = index?;
+            index.change_latch = self.settings.tree_change_latch;
+            indexes.push(Arc::new(index));
         }
         // The dictionary must not name what redo may not bring back.
         self.pages.log.flush_up_to(end);
@@ -305,14 +308,29 @@ impl Entries {
         })
     }
 
+    /// The first bytes of an entry's first field as a number: of two entries, the one with
+    /// the smaller number comes first.
+    fn prefix(&self, number: usize) -> u64 {
+        let mut prefix = [0; 8];
+        let first = self.entry(number).next().flatten().unwrap_or_default();
+        let length = first.len().min(prefix.len());
+        prefix[..length].copy_from_slice(&first[..length]);
+        u64::from_be_bytes(prefix)
+    }
+
     /// The entries in ascending order.
     fn sorted(self) -> impl Iterator<Item = FieldBuffer> {
         let count = self.fields.len().checked_div(self.per_entry).unwrap_or(0);
-        let mut order: Vec<u32> = (0..count as u32).collect();
-        order.sort_unstable_by(|&left, &right| {
-            self.entry(left as usize).cmp(self.entry(right as usize))
+        let numbers = 0..count as u32;
+        let mut order: Vec<(u64, u32)> = numbers
+            .map(|number| (self.prefix(number as usize), number))
+            .collect();
+        order.sort_unstable_by(|left, right| {
+            let whole = |number: u32| self.entry(number as usize);
+            let by_prefix = left.0.cmp(&right.0);
+            by_prefix.then_with(|| whole(left.1).cmp(whole(right.1)))
         });
-        order.into_iter().map(move |number| {
+        order.into_iter().map(move |(_, number)| {
             let mut entry = FieldBuffer::new();
             for field in self.entry(number as usize) {
                 entry.push(field);
@@ -323,7 +341,11 @@ impl Entries {
 }
 
 /// Opens a table that the dictionary's file names.
-pub(super) fn open_table(pages: &Pages, entry: &TableEntry) -> Result<Arc<Table>, EngineError> {
+pub(super) fn open_table(
+    pages: &Pages,
+    entry: &TableEntry,
+    settings: &EngineSettings,
+) -> Result<Arc<Table>, EngineError> {
     let layout = TableLayout::new(entry.definition.clone())?;
     let definitions = index_definitions(&layout, 0);
     let space = SpaceId(entry.space);
@@ -337,7 +359,9 @@ pub(super) fn open_table(pages: &Pages, entry: &TableEntry) -> Result<Arc<Table>
         let mut mtr = pages.begin(&mut context);
         let opened = Index::open(&mut mtr, space, PageNumber(index.root), definition);
         mtr.commit();
-        indexes.push(Arc::new(opened?));
+        let mut index = opened?;
+        index.change_latch = settings.tree_change_latch;
+        indexes.push(Arc::new(index));
     }
     let table = Table::new(entry.id, space, layout, indexes);
     note_last_key(pages, &table)?;

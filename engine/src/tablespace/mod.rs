@@ -20,6 +20,7 @@ mod unflushed;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 pub use error::TablespaceError;
 pub use space::{Tablespace, offset};
@@ -56,6 +57,8 @@ pub struct Tablespaces {
     /// Held while a tablespace is opened, created or closed.
     changing: Mutex<()>,
     unflushed: Arc<Unflushed>,
+    /// Whoever opened them makes the files durable; no flush is made here.
+    is_flushed_by_caller: AtomicBool,
 }
 
 impl Tablespaces {
@@ -69,6 +72,7 @@ impl Tablespaces {
             open: RwLock::new(LatchClass::FileSystem, BTreeMap::new()),
             changing: Mutex::new(LatchClass::Plain, ()),
             unflushed: Arc::new(Unflushed::new()),
+            is_flushed_by_caller: AtomicBool::new(false),
         }
     }
 
@@ -254,6 +258,9 @@ impl Tablespaces {
     /// # Errors
     /// The first flush that failed; the others are made nevertheless.
     pub fn flush_unflushed(&self) -> Result<(), TablespaceError> {
+        if self.is_flushed_by_caller.load(Relaxed) {
+            return Ok(());
+        }
         let mut result = Ok(());
         let mut last = None;
         while let Some(space) = self.unflushed.next_after(last) {
@@ -263,6 +270,12 @@ impl Tablespaces {
             last = Some(space);
         }
         result
+    }
+
+    /// From now on no file is flushed but when it is closed: for loading, after which the
+    /// caller flushes everything at once, and which is begun again if power fails.
+    pub fn leave_flushing_to_caller(&self) {
+        self.is_flushed_by_caller.store(true, Relaxed);
     }
 
     /// As [`flush_unflushed`](Self::flush_unflushed), before a checkpoint: the flush

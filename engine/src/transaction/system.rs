@@ -341,10 +341,6 @@ impl TransactionSystem {
     /// now on, its locks are released, and the object is ready for the next one.
     pub(super) fn retire(&self, transaction: &mut Transaction, number: Option<TrxNo>) {
         let rules = self.settings.rules;
-        if rules.closes_view_apart {
-            // Up to 5.6 the locks go first.
-            self.locks.release_all(&mut transaction.locks);
-        }
         if transaction.is_listed && self.uses_shards() {
             let id = transaction.id();
             let mut shard = self.shard_of(id).lock();
@@ -377,6 +373,10 @@ impl TransactionSystem {
         }
         transaction.state.set_id(0);
         transaction.is_listed = false;
+        // Last: who has waited for a lock may commit a change that is based on this
+        // transaction's, and whoever sees that one must see this one. (Up to 5.6 the locks go
+        // before the entry in the list, but views pass over entries of transactions that are
+        // committed in memory, which they are before that.)
         self.locks.release_all(&mut transaction.locks);
         transaction.phase = Phase::NotStarted;
         self.metrics

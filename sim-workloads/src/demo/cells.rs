@@ -109,10 +109,11 @@ fn shared(
             "innodb_lru_scan_depth=4096",
             "innodb_write_io_threads=16",
         ],
-        // All of them fit: pages are written because redo needs its space back.
+        // All of them fit: pages are written only because redo needs its space back.
         _ => &[
             "innodb_buffer_pool_size=512M",
             "innodb_buffer_pool_instances=1",
+            "innodb_max_dirty_pages_pct_lwm=0",
         ],
     };
     let mut set = Map::new();
@@ -136,7 +137,7 @@ fn shared(
             table_size: Some("300000".into()),
             threads: Some(FEW_THREADS.to_string()),
             warmup_time: Some(if is_modelled { "1" } else { "2" }.into()),
-            time: Some(if is_modelled { "4" } else { "6" }.into()),
+            time: Some("6".into()),
             report_interval: Some("1".into()),
             clock: Some(if is_modelled { "virtual" } else { "real" }.into()),
             machine: is_modelled.then(|| MACHINE.into()),

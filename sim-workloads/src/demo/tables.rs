@@ -50,16 +50,9 @@ const REDO: [Figure; 5] = [
         format!("{:.0}", rates.fold(f64::INFINITY, f64::min))
     }),
     ("pages flushed a transaction", flushed_per_transaction),
-    ("    of them because redo is full (%)", |run| {
-        let flushed = counter(run, "Innodb_buffer_pool_pages_flushed");
-        let metric = |name: &str| run.metrics.get(name).copied().unwrap_or(0) as f64;
-        let forced =
-            metric("buffer_flush_adaptive_total_pages") + metric("buffer_flush_sync_total_pages");
-        if flushed > 0.0 {
-            format!("{:.0}", (forced / flushed * 100.0).min(100.0))
-        } else {
-            "-".into()
-        }
+    ("redo written (MiB/s)", |run| {
+        let bytes = counter(run, "Innodb_os_log_written");
+        format!("{:.1}", bytes / f64::from(1 << 20) / run.time_s.max(0.001))
     }),
     ("oldest change not on disk (MiB of redo)", |run| {
         let ages = run.intervals.iter().map(|interval| interval.checkpoint_age);

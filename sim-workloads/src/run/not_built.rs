@@ -6,8 +6,11 @@
 
 use innosim_engine::sysvar::Flavor;
 
+/// Whether a flavor has an algorithm that is not built.
+type Lacks = fn(Flavor) -> bool;
+
 /// What is not built: the flavors that have it, and the warning.
-const NOT_BUILT: [(&str, fn(Flavor) -> bool); 6] = [
+const NOT_BUILT: [(&str, Lacks); 6] = [
     (
         "a doublewrite buffer of one batch in the system tablespace is not built: pages go \
          through doublewrite files, as from 8.0.20 on",

@@ -24,7 +24,7 @@ use innosim_engine::metrics::MetricsSnapshot;
 use innosim_engine::runtime;
 use innosim_engine::runtime::files::FileSystem;
 use innosim_engine::sysvar::TransactionIsolation;
-use innosim_engine::table::Table;
+use innosim_engine::table::{ReadLock, Table, Value};
 
 pub use self::connection::EngineConnection;
 use crate::run::database::{Database, Levels, StatementError};
@@ -96,6 +96,26 @@ impl EngineServer {
         Ok((server, report))
     }
 
+    /// Warns if the first table seems to have been loaded with fewer rows than the plan has.
+    fn check_size(&self, plan: &RunPlan) -> anyhow::Result<()> {
+        let (Some(table), Some(planned)) = (self.tables.first(), plan.schema.tables().first())
+        else {
+            return Ok(());
+        };
+        let mut session = self.engine.session(0);
+        let last = [Value::Integer(i64::from(planned.rows))];
+        let found = session.point_select(table, &last, ReadLock::None, |_| ())?;
+        session.close()?;
+        if found.is_none() {
+            self.warn(format!(
+                "{} has no row {}: was it loaded with another --table-size or --scale?",
+                table.name(),
+                planned.rows
+            ));
+        }
+        Ok(())
+    }
+
     fn warn(&self, warning: String) {
         let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
         warnings.push(warning);
@@ -131,6 +151,7 @@ impl Server for EngineServer {
         if report.was_needed() {
             server.warn(recovered(&report));
         }
+        server.check_size(plan)?;
         Ok(server)
     }
 

@@ -162,6 +162,7 @@ fn load(
     } else {
         Engine::create(files, directory, &plan.loading, options)?
     };
+    engine.pages().spaces.leave_flushing_to_caller();
     for table in tables {
         let of = u64::from(table.rows);
         let mut rows = plan.schema.rows(table);

@@ -3,13 +3,13 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::*};
 
 use innosim_engine::engine::{Engine, EngineOptions};
 use innosim_engine::runtime::files::Crash;
 use innosim_engine::runtime::time::{MILLISECOND, NEVER, SECOND, Time};
 use innosim_engine::runtime::virtual_clock::{Outcome, Simulation};
-use innosim_engine::runtime::{JoinHandle, WaitKind, sleep, spawn};
+use innosim_engine::runtime::{JoinHandle, RealMachine, WaitKind, sleep, spawn};
 use innosim_engine::sysvar::TransactionIsolation::{ReadCommitted, RepeatableRead};
 use innosim_engine::sysvar::{Flavor, Settings};
 use innosim_engine::table::{Assignment, IndexReading, ReadLock, Table, TableDefinition};
@@ -34,13 +34,20 @@ fn cut(simulation: &mut Simulation, after: Time, program: impl FnOnce() + 'stati
 
 /// Readers that look at the whole table again and again, by both indexes: whatever they
 /// see, it adds up.
-fn readers(engine: &Arc<Engine>, table: &Arc<Table>) -> Vec<JoinHandle<()>> {
+fn readers(
+    engine: &Arc<Engine>,
+    table: &Arc<Table>,
+    stopped: &Arc<AtomicBool>,
+) -> Vec<JoinHandle<()>> {
     let reader = |number: u64| {
-        let (engine, table) = (engine.clone(), table.clone());
+        let (engine, table, stopped) = (engine.clone(), table.clone(), stopped.clone());
         spawn("reader", move || {
             let mut session = engine.session(number as usize);
             let isolations = [RepeatableRead, ReadCommitted];
             for round in 0.. {
+                if stopped.load(Relaxed) {
+                    break;
+                }
                 session.begin(isolations[round % 2], false).unwrap();
                 let rows = all_rows(&mut session, &table);
                 assert_eq!(rows.iter().map(|row| row.1).sum::<i64>(), SUM);
@@ -55,22 +62,37 @@ fn readers(engine: &Arc<Engine>, table: &Arc<Table>) -> Vec<JoinHandle<()>> {
                 session.commit().unwrap();
                 sleep(number * MILLISECOND, WaitKind::Other);
             }
+            session.close().unwrap();
         })
     };
     (1..=2).map(reader).collect()
 }
 
-/// Eight sessions move amounts from one row to another. The sum never changes.
+/// Transfers on an engine that is opened, until the power fails.
 fn transfers(settings: &Settings, options: EngineOptions, committed: &Arc<AtomicU64>) {
     let (engine, _) = open(Path::new(DATA), settings, options);
+    let never = Arc::new(AtomicBool::new(false));
+    for task in start_transfers(&engine, committed, &never) {
+        task.join();
+    }
+}
+
+/// Eight sessions move amounts from one row to another, and two read. The sum never
+/// changes.
+fn start_transfers(
+    engine: &Arc<Engine>,
+    committed: &Arc<AtomicU64>,
+    stopped: &Arc<AtomicBool>,
+) -> Vec<JoinHandle<()>> {
     let table = engine.table("sbtest/sbtest1").unwrap();
-    let mut tasks = readers(&engine, &table);
+    let mut tasks = readers(engine, &table, stopped);
     for number in 0..8_u64 {
         let (engine, table, committed) = (engine.clone(), table.clone(), committed.clone());
+        let stopped = stopped.clone();
         tasks.push(spawn("transfer", move || {
             let mut session = engine.session(number as usize);
             let mut random = innosim_engine::runtime::stream(&format!("transfer {number}"));
-            loop {
+            while !stopped.load(Relaxed) {
                 let (from, to) = (1 + random.below(100) as i64, 1 + random.below(100) as i64);
                 let amount = random.below(50) as i64;
                 session.begin(RepeatableRead, false).unwrap();
@@ -100,10 +122,47 @@ fn transfers(settings: &Settings, options: EngineOptions, committed: &Arc<Atomic
                     }
                 }
             }
+            session.close().unwrap();
         }));
     }
-    for task in tasks {
-        task.join();
+    tasks
+}
+
+/// The same with threads, which run truly at once.
+#[test]
+fn transfers_of_threads_add_up() {
+    for flavor in [Flavor::MySql8_4, Flavor::MySql5_6] {
+        let directory = tempfile::tempdir().unwrap();
+        let data = directory.path().join("data");
+        RealMachine::new(1).run(|| {
+            let variables = [
+                "innodb_buffer_pool_size=5M",
+                "innodb_flush_log_at_trx_commit=2",
+            ];
+            let settings = settings_of(flavor, &variables);
+            let engine = create(&data, &settings, WITH_TASKS);
+            sysbench(&engine, 100);
+            let committed = Arc::new(AtomicU64::new(0));
+            let stopped = Arc::new(AtomicBool::new(false));
+            let tasks = start_transfers(&engine, &committed, &stopped);
+            sleep(3 * SECOND, WaitKind::Other);
+            stopped.store(true, Relaxed);
+            for task in tasks {
+                task.join();
+            }
+            assert!(committed.load(Relaxed) > 100, "{committed:?}");
+            engine.shutdown().unwrap();
+            drop(engine);
+            let (engine, report) = open(&data, &settings, STEPPED);
+            assert!(!report.was_needed(), "{report:?}");
+            let table = engine.table("sbtest/sbtest1").unwrap();
+            let mut session = engine.session(0);
+            let rows = all_rows(&mut session, &table);
+            assert_eq!(rows.iter().map(|row| row.1).sum::<i64>(), SUM);
+            session.close().unwrap();
+            engine.purge_all().unwrap();
+            shut_down(&engine);
+        });
     }
 }
 
