@@ -93,9 +93,17 @@ fn torn_pages_are_found_where_nothing_repairs_them() {
     assert_eq!(repeated["faults"][0]["text"], document["faults"][0]["text"]);
 }
 
+/// Many pages are on their way at any instant.
+const VOLATILE: [&str; 4] = [
+    "--crashes=30",
+    "--cache=volatile",
+    "--workload=oltp_write_only",
+    "--rand-type=uniform",
+];
+
 #[test]
 fn a_volatile_cache_without_flushes_loses_pages() {
-    let document = crash_test(0, &["--crashes=30", "--cache=volatile"]);
+    let document = crash_test(0, &VOLATILE);
     assert_eq!(document["promise"], "loss");
     assert_ne!(document["faults"], Value::Array(Vec::new()));
 }

@@ -74,13 +74,19 @@ impl<W: Write + Send> Journal for PipeJournal<W> {
     }
 }
 
-/// Reads notes to the end of a pipe. A last line without an end is no note.
+/// Reads notes to the end of a pipe. A last line without an end is no note. Says when the
+/// first has come.
 ///
 /// # Errors
 /// If the pipe cannot be read, or a line is no note.
-pub fn read_notes(pipe: impl Read, ledger: &SharedLedger) -> anyhow::Result<()> {
+pub fn read_notes(
+    pipe: impl Read,
+    ledger: &SharedLedger,
+    first: impl FnOnce(),
+) -> anyhow::Result<()> {
     let mut pipe = BufReader::new(pipe);
     let mut text = Vec::new();
+    let mut first = Some(first);
     loop {
         text.clear();
         pipe.read_until(b'\n', &mut text)?;
@@ -89,6 +95,9 @@ pub fn read_notes(pipe: impl Read, ledger: &SharedLedger) -> anyhow::Result<()> 
         }
         let line: Line = serde_json::from_slice(&text)?;
         ledger.note(line.client, line.event);
+        if let Some(first) = first.take() {
+            first();
+        }
     }
 }
 
@@ -115,11 +124,13 @@ mod tests {
         bytes.extend_from_slice(b"{\"client\":3,\"ev");
         let ledger = SharedLedger::default();
         ledger.lock().judge(Rows::new());
-        read_notes(&bytes[..], &ledger).unwrap();
+        let mut came = false;
+        read_notes(&bytes[..], &ledger, || came = true).unwrap();
+        assert!(came);
         ledger.lock().judge([((1, -7), row)].into());
         let judgement = ledger.lock().take_judgement();
         assert_eq!((judgement.acknowledged, judgement.unfinished), (1, 1));
         assert_eq!(judgement.faults, []);
-        read_notes(&b"{}\n"[..], &ledger).unwrap_err();
+        read_notes(&b"{}\n"[..], &ledger, || ()).unwrap_err();
     }
 }

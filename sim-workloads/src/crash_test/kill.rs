@@ -16,7 +16,7 @@
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -39,6 +39,9 @@ use crate::server::EngineServer;
 
 /// The signal that cannot be caught.
 const SIGKILL: i32 = 9;
+
+/// How long a victim may take to open its files.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Carries a test out.
 pub(super) fn run(
@@ -109,16 +112,22 @@ impl Series<'_> {
     /// Starts a victim and kills it.
     fn kill(&mut self, round: u64, document: &mut CrashDocument) -> anyhow::Result<Vec<Fault>> {
         let longest = self.plan.length.time.unwrap_or(SECOND);
-        let length = match self.random.below(6) {
-            // While it opens its files.
-            0 => self.random.below(longest / 20),
-            _ => longest / 10 + self.random.below(longest),
-        };
+        // While it opens its files; or after so much work.
+        let opens = self.random.below(6) == 0;
+        let length = self.random.below(if opens { longest / 8 } else { longest });
         let mut victim = self.start(round)?;
         let notes = victim.stdout.take().context("the victim has no pipe")?;
         let before = self.ledger.lock().acknowledged();
         let ledger = self.ledger.clone();
-        let reader = std::thread::spawn(move || read_notes(notes, &ledger));
+        let (works, work_begins) = mpsc::channel();
+        let reader = std::thread::spawn(move || {
+            // Nobody waits for it where the victim is killed before.
+            read_notes(notes, &ledger, || drop(works.send(())))
+        });
+        if !opens {
+            // It fails where the victim ends without a note.
+            let _ = work_begins.recv_timeout(PATIENCE);
+        }
         std::thread::sleep(Duration::from_nanos(length / NANOSECOND));
         victim.kill()?;
         let status = victim.wait()?;
