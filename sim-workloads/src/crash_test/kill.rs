@@ -122,7 +122,9 @@ impl Series<'_> {
         let (works, work_begins) = mpsc::channel();
         let reader = std::thread::spawn(move || {
             // Nobody waits for it where the victim is killed before.
-            read_notes(notes, &ledger, || drop(works.send(())))
+            read_notes(notes, &ledger, || {
+                let _ = works.send(());
+            })
         });
         if !opens {
             // It fails where the victim ends without a note.
