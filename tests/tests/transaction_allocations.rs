@@ -64,7 +64,7 @@ fn allocations_of(flavor: Flavor) -> usize {
     let (mut old_id, mut old_pointer) = (0, RollPointer::NO_HISTORY);
     let (mut version, mut buffer) = (RowVersion::new(), Vec::new());
     let mut round = |number: u32| {
-        let isolation = if number % 2 == 0 {
+        let isolation = if number.is_multiple_of(2) {
             ReadCommitted
         } else {
             RepeatableRead

@@ -57,8 +57,8 @@ pub struct Tablespaces {
     /// Held while a tablespace is opened, created or closed.
     changing: Mutex<()>,
     unflushed: Arc<Unflushed>,
-    /// Whoever opened them makes the files durable; no flush is made here.
-    is_flushed_by_caller: AtomicBool,
+    /// No flush is made but before a checkpoint.
+    at_checkpoints_only: AtomicBool,
 }
 
 impl Tablespaces {
@@ -72,7 +72,7 @@ impl Tablespaces {
             open: RwLock::new(LatchClass::FileSystem, BTreeMap::new()),
             changing: Mutex::new(LatchClass::Plain, ()),
             unflushed: Arc::new(Unflushed::new()),
-            is_flushed_by_caller: AtomicBool::new(false),
+            at_checkpoints_only: AtomicBool::new(false),
         }
     }
 
@@ -258,9 +258,13 @@ impl Tablespaces {
     /// # Errors
     /// The first flush that failed; the others are made nevertheless.
     pub fn flush_unflushed(&self) -> Result<(), TablespaceError> {
-        if self.is_flushed_by_caller.load(Relaxed) {
-            return Ok(());
+        match self.at_checkpoints_only.load(Relaxed) {
+            true => Ok(()),
+            false => self.flush_all_unflushed(),
         }
+    }
+
+    fn flush_all_unflushed(&self) -> Result<(), TablespaceError> {
         let mut result = Ok(());
         let mut last = None;
         while let Some(space) = self.unflushed.next_after(last) {
@@ -272,10 +276,10 @@ impl Tablespaces {
         result
     }
 
-    /// From now on no file is flushed but when it is closed: for loading, after which the
-    /// caller flushes everything at once, and which is begun again if power fails.
-    pub fn leave_flushing_to_caller(&self) {
-        self.is_flushed_by_caller.store(true, Relaxed);
+    /// From now on [`flush_unflushed`](Self::flush_unflushed) does nothing: for loading,
+    /// where nothing has to be durable before the checkpoint that ends it.
+    pub fn flush_at_checkpoints_only(&self) {
+        self.at_checkpoints_only.store(true, Relaxed);
     }
 
     /// As [`flush_unflushed`](Self::flush_unflushed), before a checkpoint: the flush
@@ -286,7 +290,7 @@ impl Tablespaces {
     pub fn flush_for_checkpoint(&self) -> Result<(), TablespaceError> {
         match self.flush_method {
             FlushMethod::Nosync => Ok(()),
-            _ => self.flush_unflushed(),
+            _ => self.flush_all_unflushed(),
         }
     }
 }

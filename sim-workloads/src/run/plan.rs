@@ -68,11 +68,11 @@ pub enum RunFiles {
     Base(PathBuf),
 }
 
-/// What is set otherwise while tables are loaded: the files are the same, but nothing has
-/// to survive a crash, so that nothing is written twice or synced.
+/// What is set otherwise while tables are loaded: the files are the same, but a table that
+/// is not complete need not survive a crash, so that nothing is written twice.
 pub const LOADING: [&str; 4] = [
     "innodb_doublewrite=OFF",
-    "innodb_flush_method=nosync",
+    "innodb_flush_method=fsync",
     "innodb_buffer_pool_instances=1",
     "innodb_fast_shutdown=1",
 ];

@@ -7,14 +7,12 @@
 //!                                                rows in order of id ─► trees, bottom-up
 //! ```
 //!
-//! The rows are a function of the seed. One thread loads, without background tasks and
-//! without syncing ([`LOADING`](crate::run::plan::LOADING)), so that the files are the
-//! same each time, byte by byte. When all is loaded the files are synced at once.
+//! The rows are a function of the seed. One thread loads, without background tasks
+//! ([`LOADING`](crate::run::plan::LOADING)), so that the files are the same each time, byte
+//! by byte. A table's file is flushed once, before the dictionary says that it is there.
 //!
 //! Tables are loaded whole or not at all, and a directory can be filled in several goes.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -114,8 +112,7 @@ pub(super) fn prepare(
     let present = directory_bytes(directory).unwrap_or(0);
     let rest = if present == 0 { redo + (64 << 20) } else { 0 };
     space::require(directory, rows * BYTES_PER_ROW + rest)?;
-    RealMachine::new(plan.seed).run(|| load(plan, directory, &missing, watch))?;
-    sync(directory).with_context(|| directory.display().to_string())
+    RealMachine::new(plan.seed).run(|| load(plan, directory, &missing, watch))
 }
 
 /// The tables that the directory does not have.
@@ -162,7 +159,7 @@ fn load(
     } else {
         Engine::create(files, directory, &plan.loading, options)?
     };
-    engine.pages().spaces.leave_flushing_to_caller();
+    engine.pages().spaces.flush_at_checkpoints_only();
     for table in tables {
         let of = u64::from(table.rows);
         let mut rows = plan.schema.rows(table);
@@ -184,17 +181,4 @@ fn load(
     }
     engine.shutdown()?;
     Ok(())
-}
-
-/// Makes all files of a directory durable, and their names.
-fn sync(directory: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(directory)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            sync(&path)?;
-        } else {
-            fs::File::open(&path)?.sync_all()?;
-        }
-    }
-    fs::File::open(directory)?.sync_all()
 }

@@ -2,14 +2,17 @@
 //!
 //! Nothing happens by time in such a run: cleaner, purge and checkpoint take a step after
 //! every hundred transactions. What is counted may then not depend on the clock, but for
-//! times themselves.
+//! times themselves; and the files are the same, byte by byte: every record, undo record and
+//! byte of redo.
+
+use std::path::Path;
 
 use innosim_workloads::report::json::RunDocument;
 use innosim_workloads::run::RunArguments;
 
-use super::{document, texts};
+use super::{document, files, texts};
 
-fn with(clock: &str, workload: &str) -> RunDocument {
+fn with(clock: &str, workload: &str, datadir: &Path) -> RunDocument {
     document(&RunArguments {
         // Small, so that pages are read, flushed and split. Which page is old enough to be
         // made young again is a question of time, and with it which pages are evicted.
@@ -23,6 +26,7 @@ fn with(clock: &str, workload: &str) -> RunDocument {
         events: Some("2000".into()),
         clock: Some(clock.into()),
         machine: Some("laptop-nvme".into()),
+        datadir: Some(datadir.into()),
         ..RunArguments::default()
     })
 }
@@ -58,13 +62,25 @@ fn counts(run: &RunDocument) -> Vec<(String, i64)> {
 #[test]
 fn a_stepped_run_counts_the_same_under_both_clocks() {
     for workload in ["oltp_read_write", "oltp_insert"] {
-        let (modelled, real) = (with("virtual", workload), with("real", workload));
+        let directory = tempfile::tempdir().unwrap();
+        let datadirs = ["virtual", "real"].map(|clock| directory.path().join(clock));
+        let modelled = with("virtual", workload, &datadirs[0]);
+        let real = with("real", workload, &datadirs[1]);
         let differences: Vec<_> = counts(&modelled)
             .into_iter()
             .zip(counts(&real))
             .filter(|(left, right)| left != right)
             .collect();
         assert!(differences.is_empty(), "{workload}: {differences:#?}");
+        let (left, right) = (files(&datadirs[0]), files(&datadirs[1]));
+        assert!(left.keys().eq(right.keys()));
+        for (name, bytes) in &left {
+            assert!(
+                *bytes == right[name],
+                "{workload}: {} differs",
+                name.display()
+            );
+        }
         // The parts of interest were at work at all.
         for name in [
             "Innodb_buffer_pool_read_requests",

@@ -5,6 +5,10 @@ mod repeated;
 mod seeds;
 mod settle;
 
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use innosim_workloads::report::json::RunDocument;
 use innosim_workloads::run::{NobodyWatches, RunArguments, RunResult, execute};
 use innosim_workloads::server::EngineServer;
@@ -22,4 +26,23 @@ fn document(arguments: &RunArguments) -> RunDocument {
 
 fn texts<const N: usize>(texts: [&str; N]) -> Vec<String> {
     texts.map(str::to_owned).to_vec()
+}
+
+/// All files of a directory.
+fn files(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let name = PathBuf::from(path.file_name().unwrap());
+        if path.is_dir() {
+            found.extend(
+                files(&path)
+                    .into_iter()
+                    .map(|(file, bytes)| (name.join(file), bytes)),
+            );
+        } else {
+            found.insert(name, fs::read(&path).unwrap());
+        }
+    }
+    found
 }

@@ -1,14 +1,13 @@
 //! Twice the same run: the same document but for the host's part, and the same files, byte
 //! by byte; and the same whether the tables were loaded for it or before.
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use innosim_workloads::run::RunArguments;
 use serde_json::Value;
 
-use super::{document, texts};
+use super::{document, files, texts};
 
 /// A small edition of the run of the doublewrite report, which reads, writes, and flushes.
 fn arguments() -> RunArguments {
@@ -34,25 +33,6 @@ fn without_host(arguments: &RunArguments) -> Value {
     let mut document = serde_json::to_value(document(arguments)).unwrap();
     document.as_object_mut().unwrap().remove("host").unwrap();
     document
-}
-
-/// All files of a directory.
-fn files(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    for entry in fs::read_dir(directory).unwrap() {
-        let path = entry.unwrap().path();
-        let name = PathBuf::from(path.file_name().unwrap());
-        if path.is_dir() {
-            found.extend(
-                files(&path)
-                    .into_iter()
-                    .map(|(file, bytes)| (name.join(file), bytes)),
-            );
-        } else {
-            found.insert(name, fs::read(&path).unwrap());
-        }
-    }
-    found
 }
 
 #[test]
