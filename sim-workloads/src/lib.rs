@@ -12,6 +12,8 @@
 //! * [`run`] – one run: options, plan, machine, clients, results.
 //! * [`server`] – the engine as what a run's clients talk to.
 //! * [`recovery`] – opening a data directory after a crash.
+//! * [`crash_test`] – power cuts and killed processes, and whether recovery keeps what
+//!   the settings promise.
 //! * [`sweep`] – many runs: combinations, processes, summaries.
 //! * [`report`] – what is counted while statements run, sysbench's texts and the
 //!   JSON documents made from it.
@@ -19,6 +21,7 @@
 //! * [`progress`] – bars and lines on standard error while all that runs.
 
 pub mod cli;
+pub mod crash_test;
 pub mod demo;
 pub mod kernel;
 pub mod machine;

@@ -13,7 +13,7 @@
 //!   [`BufferPool::complete_write`].
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use super::pool::BufferPool;
 use crate::page::{Lsn, PageId};
@@ -89,7 +89,9 @@ pub struct PoolHooks {
 /// cannot be used for anything else.
 #[must_use = "a page that is not given back to the pool keeps its frame and its latch"]
 pub struct FlushedPage {
-    pub(super) pool: Arc<BufferPool>,
+    /// Weak, for the pool's own sink holds the page: when the power is cut, the two would
+    /// keep each other, and all that they hold, for ever.
+    pub(super) pool: Weak<BufferPool>,
     pub(super) instance: usize,
     pub(super) frame: u32,
     pub(super) page_id: PageId,
@@ -100,9 +102,10 @@ pub struct FlushedPage {
 }
 
 impl FlushedPage {
-    /// The pool that the page is given back to.
-    pub fn pool(&self) -> &Arc<BufferPool> {
-        &self.pool
+    /// The pool that the page is given back to; `None` if it is gone, and nobody waits for
+    /// the page any more.
+    pub fn pool(&self) -> Option<Arc<BufferPool>> {
+        self.pool.upgrade()
     }
 
     /// The pool's instance.

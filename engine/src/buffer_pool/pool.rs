@@ -140,10 +140,8 @@ impl BufferPool {
     }
 
     /// The pool's own reference, for a page that leaves it for a while.
-    pub(super) fn shared(&self) -> Arc<BufferPool> {
-        self.this
-            .upgrade()
-            .expect("a pool in use is referenced by its user")
+    pub(super) fn shared(&self) -> Weak<BufferPool> {
+        self.this.clone()
     }
 
     // ---- getting and letting go -----------------------------------------------

@@ -87,19 +87,23 @@ impl Doublewrite {
 
     /// The page is in its file: the pool gets it back clean.
     pub(super) fn give_back(&self, page: FlushedPage, segment: Option<u32>) {
-        let pool = page.pool().clone();
-        pool.complete_write_and(page, || {
+        let note_end = || {
             if let Some(segment) = segment {
                 self.page_of_batch_is_done(segment);
             }
-        });
+        };
+        match page.pool() {
+            Some(pool) => pool.complete_write_and(page, note_end),
+            None => note_end(),
+        }
         self.page_is_done();
     }
 
     /// The page was not written: the pool gets it back dirty.
     pub(super) fn abandon(&self, page: FlushedPage, segment: Option<u32>) {
-        let pool = page.pool().clone();
-        pool.abandon_write(page);
+        if let Some(pool) = page.pool() {
+            pool.abandon_write(page);
+        }
         if let Some(segment) = segment {
             self.page_of_batch_is_done(segment);
         }

@@ -59,7 +59,7 @@ impl PageSink for DirectSink {
 
     fn write_single(&self, page: FlushedPage) {
         let id = page.page_id();
-        let pool = page.pool().clone();
+        let Some(pool) = page.pool() else { return };
         let written = self.spaces.get(id.space).is_some_and(|space| {
             let place = offset(id.page.0);
             let result = space

@@ -11,6 +11,7 @@
 //! A subcommand is a struct of clap's arguments with a method `run` that returns an
 //! [`Outcome`] or a [`Failure`]; what it does lives elsewhere in this crate.
 
+mod crash_test;
 mod demo;
 mod explain;
 mod kernel;
@@ -35,6 +36,7 @@ struct Innosim {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    CrashTest(crash_test::Arguments),
     Demo(demo::Arguments),
     Explain(explain::Arguments),
     Kernel(kernel::Arguments),
@@ -74,6 +76,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let result = match innosim.subcommand {
+        Command::CrashTest(arguments) => arguments.run(),
         Command::Demo(arguments) => arguments.run(),
         Command::Explain(arguments) => arguments.run(),
         Command::Kernel(arguments) => arguments.run(),

@@ -4,7 +4,7 @@ use innosim_engine::runtime::device::Device;
 use innosim_engine::runtime::files::{FileKind as EngineFileKind, Placement};
 use innosim_engine::runtime::profile::SpinSettings;
 use innosim_engine::runtime::virtual_clock::SimulationOptions;
-use innosim_engine::runtime::virtual_clock::disk::DiskProfile;
+use innosim_engine::runtime::virtual_clock::disk::{CacheProtection, DiskProfile};
 use innosim_engine::sysvar::MachineFacts;
 
 use super::{FileKind, MachineProfile};
@@ -64,6 +64,30 @@ impl MachineProfile {
                 )
             })
             .collect()
+    }
+
+    /// The same machine for crashes: all disks have such a cache, and a power failure leaves
+    /// so many bytes all old or all new. A disk without a cache stays one. Write buffers are
+    /// as small as they can be, so that bursts of page writes are under way for a while.
+    pub fn for_crashes(&self, protection: CacheProtection, atomic_write_bytes: u32) -> Self {
+        let mut machine = self.clone();
+        for disk in machine.disks.values_mut() {
+            match disk {
+                DiskProfile::SolidState(disk) => {
+                    disk.cache = protection;
+                    disk.atomic_write_bytes = atomic_write_bytes;
+                    let least = disk.max_request_kib + disk.program_kib;
+                    disk.write_buffer_kib = disk.write_buffer_kib.min(least);
+                }
+                DiskProfile::RotatingArray(disk) => {
+                    disk.atomic_write_bytes = atomic_write_bytes;
+                    if let Some(cache) = &mut disk.cache {
+                        cache.protection = protection;
+                    }
+                }
+            }
+        }
+        machine
     }
 
     /// The same machine with one more disk, on which files of one kind lie.

@@ -144,7 +144,8 @@ impl Problems {
         if self.0.is_empty() { Ok(()) } else { Err(self) }
     }
 
-    fn refuse(&mut self, option: &str, value: &str, accepted: impl fmt::Display) {
+    /// An option has a value that is not accepted.
+    pub fn refuse(&mut self, option: &str, value: &str, accepted: impl fmt::Display) {
         self.add(format_args!("--{option}={value}: accepted is {accepted}"));
     }
 
@@ -196,7 +197,12 @@ impl Problems {
     }
 
     /// One of a few words, the first of which is the default.
-    fn choice<T: Copy>(&mut self, option: &str, text: Option<&str>, choices: &[(&str, T)]) -> T {
+    pub fn choice<T: Copy>(
+        &mut self,
+        option: &str,
+        text: Option<&str>,
+        choices: &[(&str, T)],
+    ) -> T {
         let (_, default) = choices[0];
         let Some(text) = text else { return default };
         match choices.iter().find(|(name, _)| *name == text) {

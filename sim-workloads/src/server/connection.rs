@@ -34,6 +34,7 @@ pub struct EngineConnection {
     result: Vec<u8>,
     /// The number of the last result.
     sum: i64,
+    last_insert_id: i64,
 }
 
 impl EngineConnection {
@@ -44,6 +45,7 @@ impl EngineConnection {
             server,
             result: Vec::new(),
             sum: 0,
+            last_insert_id: 0,
         }
     }
 
@@ -57,12 +59,18 @@ impl EngineConnection {
         self.sum
     }
 
+    /// The primary key that the last insert has given its row, as LAST_INSERT_ID() does.
+    pub fn last_insert_id(&self) -> i64 {
+        self.last_insert_id
+    }
+
     fn run(&mut self, statement: &Statement) -> Result<u64, EngineError> {
         let EngineConnection {
             server,
             session,
             result,
             sum,
+            last_insert_id,
         } = self;
         let Some(number) = statement.table() else {
             match statement {
@@ -114,7 +122,8 @@ impl EngineConnection {
                 ..
             } => {
                 let id = id.map_or(Value::Null, Value::Integer);
-                session.insert(table, &[id, Value::Integer(k), c.into(), pad.into()])?;
+                let row = [id, Value::Integer(k), c.into(), pad.into()];
+                *last_insert_id = session.insert(table, &row)?;
                 return Ok(1);
             }
         }

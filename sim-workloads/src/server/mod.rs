@@ -47,6 +47,55 @@ impl EngineServer {
         &self.engine
     }
 
+    /// How an engine on this machine is driven: in steps, or by tasks of its own.
+    pub fn options(stepped: bool) -> EngineOptions {
+        let shards = if runtime::is_virtual() {
+            1
+        } else {
+            std::thread::available_parallelism().map_or(1, usize::from)
+        };
+        EngineOptions {
+            stepped,
+            metric_shards: shards,
+        }
+    }
+
+    /// The table with this number, from 1.
+    ///
+    /// # Panics
+    /// If the workload has not so many.
+    pub fn table(&self, number: u32) -> &Table {
+        &self.tables[number as usize - 1]
+    }
+
+    /// Opens the database, and says what recovery has done.
+    ///
+    /// # Errors
+    /// As [`open`](Server::open).
+    pub fn open_with(
+        plan: &RunPlan,
+        data: &Path,
+        options: EngineOptions,
+    ) -> anyhow::Result<(Arc<Self>, EngineRecoveryReport)> {
+        let (engine, report) = Engine::open(FileSystem::new(), data, &plan.settings, options)?;
+        let mut tables = Vec::new();
+        for table in plan.schema.tables() {
+            let definition = prepare::definition(table)?;
+            let found = engine.table(&definition.full_name())?;
+            if *found.definition() != definition {
+                bail!(prepare::OtherTable::new(data, found.definition()));
+            }
+            tables.push(found);
+        }
+        let server = Arc::new(EngineServer {
+            engine,
+            tables,
+            isolation: plan.settings.scaled().transaction_isolation(),
+            warnings: Mutex::default(),
+        });
+        Ok((server, report))
+    }
+
     /// Warns if the first table seems to have been loaded with fewer rows than the plan has.
     fn check_size(&self, plan: &RunPlan) -> anyhow::Result<()> {
         let (Some(table), Some(planned)) = (self.tables.first(), plan.schema.tables().first())
@@ -75,15 +124,7 @@ impl EngineServer {
 
 /// How an engine of this run is driven.
 fn options(plan: &RunPlan) -> EngineOptions {
-    let shards = if runtime::is_virtual() {
-        1
-    } else {
-        std::thread::available_parallelism().map_or(1, usize::from)
-    };
-    EngineOptions {
-        stepped: plan.is_stepped(),
-        metric_shards: shards,
-    }
+    EngineServer::options(plan.is_stepped())
 }
 
 /// What a recovery has done, in a sentence.
@@ -106,23 +147,7 @@ impl Server for EngineServer {
     }
 
     fn open(plan: &RunPlan, data: &Path) -> anyhow::Result<Arc<Self>> {
-        let (engine, report) =
-            Engine::open(FileSystem::new(), data, &plan.settings, options(plan))?;
-        let mut tables = Vec::new();
-        for table in plan.schema.tables() {
-            let definition = prepare::definition(table)?;
-            let found = engine.table(&definition.full_name())?;
-            if *found.definition() != definition {
-                bail!(prepare::OtherTable::new(data, found.definition()));
-            }
-            tables.push(found);
-        }
-        let server = Arc::new(EngineServer {
-            engine,
-            tables,
-            isolation: plan.settings.scaled().transaction_isolation(),
-            warnings: Mutex::default(),
-        });
+        let (server, report) = Self::open_with(plan, data, options(plan))?;
         if report.was_needed() {
             server.warn(recovered(&report));
         }

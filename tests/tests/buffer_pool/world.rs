@@ -174,7 +174,7 @@ impl TestSink {
             .write_image(page.image(), offset(id.page.0), WaitKind::Other);
         result.unwrap();
         space.note_write();
-        let pool = page.pool().clone();
+        let pool = page.pool().expect("the pool is in use");
         pool.complete_write(page);
         let mut state = self.state.lock();
         state.pending -= 1;
