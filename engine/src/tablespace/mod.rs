@@ -20,7 +20,6 @@ mod unflushed;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 pub use error::TablespaceError;
 pub use space::{Tablespace, offset};
@@ -57,8 +56,6 @@ pub struct Tablespaces {
     /// Held while a tablespace is opened, created or closed.
     changing: Mutex<()>,
     unflushed: Arc<Unflushed>,
-    /// No flush is made but before a checkpoint.
-    at_checkpoints_only: AtomicBool,
 }
 
 impl Tablespaces {
@@ -72,7 +69,6 @@ impl Tablespaces {
             open: RwLock::new(LatchClass::FileSystem, BTreeMap::new()),
             changing: Mutex::new(LatchClass::Plain, ()),
             unflushed: Arc::new(Unflushed::new()),
-            at_checkpoints_only: AtomicBool::new(false),
         }
     }
 
@@ -258,7 +254,7 @@ impl Tablespaces {
     /// # Errors
     /// The first flush that failed; the others are made nevertheless.
     pub fn flush_unflushed(&self) -> Result<(), TablespaceError> {
-        match self.at_checkpoints_only.load(Relaxed) {
+        match self.unflushed.waits_for_checkpoint() {
             true => Ok(()),
             false => self.flush_all_unflushed(),
         }
@@ -269,17 +265,17 @@ impl Tablespaces {
         let mut last = None;
         while let Some(space) = self.unflushed.next_after(last) {
             if let Some(tablespace) = self.get(space) {
-                result = result.and(tablespace.flush());
+                result = result.and(tablespace.flush_now());
             }
             last = Some(space);
         }
         result
     }
 
-    /// From now on [`flush_unflushed`](Self::flush_unflushed) does nothing: for loading,
-    /// where nothing has to be durable before the checkpoint that ends it.
+    /// From now on files are flushed before a checkpoint only: for loading, where nothing
+    /// has to be durable before the checkpoint that ends it.
     pub fn flush_at_checkpoints_only(&self) {
-        self.at_checkpoints_only.store(true, Relaxed);
+        self.unflushed.wait_for_checkpoint();
     }
 
     /// As [`flush_unflushed`](Self::flush_unflushed), before a checkpoint: the flush

@@ -164,6 +164,14 @@ impl Tablespace {
     /// If the flush fails. What was written may be lost then, though a later flush
     /// succeeds.
     pub fn flush(&self) -> Result<(), TablespaceError> {
+        match self.unflushed.waits_for_checkpoint() {
+            true => Ok(()),
+            false => self.flush_now(),
+        }
+    }
+
+    /// As [`flush`](Self::flush), also where flushes wait for a checkpoint.
+    pub(super) fn flush_now(&self) -> Result<(), TablespaceError> {
         let wanted = self.flush_counts.lock().modifications();
         loop {
             let mut counts = self.flush_counts.lock();

@@ -14,32 +14,50 @@
 //!
 //! Source: InnoDB 5.6 to 8.4 (`fil_flush`).
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
 use crate::page::SpaceId;
 use crate::runtime::{LatchClass, Mutex};
 
 /// The tablespaces with writes that are not flushed.
 #[derive(Debug)]
-pub(super) struct Unflushed(Mutex<Vec<SpaceId>>);
+pub(super) struct Unflushed {
+    spaces: Mutex<Vec<SpaceId>>,
+    /// No flush is made but before a checkpoint.
+    waits_for_checkpoint: AtomicBool,
+}
 
 impl Unflushed {
     pub(super) fn new() -> Self {
-        Unflushed(Mutex::new(LatchClass::FileSystem, Vec::new()))
+        Unflushed {
+            spaces: Mutex::new(LatchClass::FileSystem, Vec::new()),
+            waits_for_checkpoint: AtomicBool::new(false),
+        }
+    }
+
+    /// From now on flushes wait for a checkpoint.
+    pub(super) fn wait_for_checkpoint(&self) {
+        self.waits_for_checkpoint.store(true, Relaxed);
+    }
+
+    pub(super) fn waits_for_checkpoint(&self) -> bool {
+        self.waits_for_checkpoint.load(Relaxed)
     }
 
     pub(super) fn add(&self, space: SpaceId) {
-        let mut list = self.0.lock();
+        let mut list = self.spaces.lock();
         debug_assert!(!list.contains(&space));
         list.push(space);
     }
 
     pub(super) fn remove(&self, space: SpaceId) {
-        self.0.lock().retain(|&other| other != space);
+        self.spaces.lock().retain(|&other| other != space);
     }
 
     /// The first of these tablespaces, in the order of their numbers, after one; without
     /// one, the first of all.
     pub(super) fn next_after(&self, last: Option<SpaceId>) -> Option<SpaceId> {
-        let spaces = self.0.lock();
+        let spaces = self.spaces.lock();
         let left = spaces.iter().filter(|&&space| Some(space) > last);
         left.min().copied()
     }
