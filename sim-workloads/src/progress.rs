@@ -1,6 +1,6 @@
 //! Progress on standard error: a bar on a terminal, plain lines elsewhere.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -44,7 +44,7 @@ impl Progress {
             Kind::Silent => {}
             Kind::Lines(done) => {
                 let number = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
-                eprintln!("{number}: {what}");
+                say(format_args!("{number}: {what}"));
             }
             Kind::Bar(bar) => {
                 bar.set_message(what.to_string());
@@ -59,4 +59,9 @@ impl Progress {
             bar.finish_and_clear();
         }
     }
+}
+
+/// Writes a line to standard error. One that is closed has nobody left to read it.
+pub fn say(line: std::fmt::Arguments<'_>) {
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
 }

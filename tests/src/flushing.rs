@@ -378,12 +378,21 @@ pub fn recovered(
     directory: &Path,
     flush_method: FlushMethod,
 ) -> (Arc<Tablespaces>, RecoveryReport) {
+    recovered_behind(directory, flush_method, 0)
+}
+
+/// As [`recovered`], where a checkpoint at this LSN says what redo can be applied.
+pub fn recovered_behind(
+    directory: &Path,
+    flush_method: FlushMethod,
+    checkpoint: Lsn,
+) -> (Arc<Tablespaces>, RecoveryReport) {
     let files = FileSystem::new();
     let tablespaces = Arc::new(Tablespaces::new(files, flush_method, true));
     tablespaces
         .open_unchecked(SPACE, "test/t1", &directory.join(FILE))
         .unwrap();
-    let report = recover(tablespaces.files(), directory, &tablespaces).unwrap();
+    let report = recover(tablespaces.files(), directory, &tablespaces, checkpoint).unwrap();
     (tablespaces, report)
 }
 

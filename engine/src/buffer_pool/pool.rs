@@ -205,7 +205,9 @@ impl BufferPool {
                     Ok(Some(frame)) => return Ok(frame),
                     // Somebody else has entered it.
                     Ok(None) => {}
-                    Err(error @ BufferPoolError::Read { .. }) if attempts == READ_ATTEMPTS_MAX => {
+                    // Not counted to the number exactly: the last attempt may have been
+                    // one in which somebody else was faster, and that one failed, too.
+                    Err(error @ BufferPoolError::Read { .. }) if attempts >= READ_ATTEMPTS_MAX => {
                         return Err(error);
                     }
                     Err(BufferPoolError::Read { .. }) => {}

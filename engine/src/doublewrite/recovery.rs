@@ -129,6 +129,10 @@ struct Collected {
 /// Reads the doublewrite files of a directory, and repairs the torn pages of the open
 /// tablespaces. The directory is the data directory, or `innodb_doublewrite_dir`.
 ///
+/// A copy that ends before `checkpoint` is of a write that was complete and durable when
+/// the checkpoint was made: its page has gone on since, and redo could not bring the copy
+/// there. Such a copy repairs nothing.
+///
 /// # Errors
 /// If a file cannot be read or written. Damage that cannot be repaired is in the report:
 /// see [`RecoveryReport::check`].
@@ -136,6 +140,7 @@ pub fn recover(
     files: &FileSystem,
     directory: &Path,
     tablespaces: &Tablespaces,
+    checkpoint: Lsn,
 ) -> Result<RecoveryReport, DoublewriteError> {
     let mut report = RecoveryReport::default();
     let found = find(files, directory)?;
@@ -160,6 +165,16 @@ pub fn recover(
             DataPage::Sound(lsn) => {
                 report.sound += 1;
                 report.copy_newer += usize::from(lsn < place.lsn);
+                continue;
+            }
+            DataPage::Empty if place.lsn < checkpoint => continue,
+            DataPage::Damaged(corruption) if place.lsn < checkpoint => {
+                report.unrepaired.push(UnrepairedPage {
+                    page,
+                    path: tablespace.path().into(),
+                    corruption,
+                    why: "its copy is older than the checkpoint",
+                });
                 continue;
             }
             DataPage::Empty => None,

@@ -103,16 +103,17 @@ impl Engine {
             let end = now();
             end - std::mem::replace(&mut start, end)
         };
-        let doublewrite_settings = DoublewriteSettings::from_variables(settings);
-        let copies = doublewrite_settings.directory_in(directory);
-        let doublewrite = doublewrite::recover(&files, &copies, &spaces)?;
-        doublewrite.check()?;
-        times.doublewrite = lap();
         let redo_settings = RedoSettings::from_variables(settings)?;
         let recovery =
             RedoLog::open_for_recovery(files.clone(), directory, &redo_settings, metrics.clone())?;
         let log = recovery.log().clone();
         times.scan = lap();
+        let checkpoint = recovery.report().checkpoint_lsn;
+        let doublewrite_settings = DoublewriteSettings::from_variables(settings);
+        let copies = doublewrite_settings.directory_in(directory);
+        let doublewrite = doublewrite::recover(&files, &copies, &spaces, checkpoint)?;
+        doublewrite.check()?;
+        times.doublewrite = lap();
         let parts = Parts::new(&files, directory, settings, log, spaces, metrics)?;
         let redo = recovery.apply(&parts.pages.pool, &parts.pages.spaces)?;
         times.apply = lap();

@@ -26,6 +26,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::progress::say;
+
 /// An InnoDB-like storage engine in real and in virtual time.
 #[derive(Debug, Parser)]
 #[command(name = "innosim", version, about)]
@@ -103,8 +105,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn warn(warnings: &[String]) {
     for warning in warnings {
         match warning.strip_prefix("note: ") {
-            Some(note) => eprintln!("innosim: note: {note}"),
-            None => eprintln!("innosim: warning: {warning}"),
+            Some(note) => say(format_args!("innosim: note: {note}")),
+            None => say(format_args!("innosim: warning: {warning}")),
         }
     }
 }
@@ -112,7 +114,7 @@ fn warn(warnings: &[String]) {
 /// An error may be many problems, one a line.
 fn complain(error: &anyhow::Error) {
     for line in format!("{error:#}").lines() {
-        eprintln!("innosim: {line}");
+        say(format_args!("innosim: {line}"));
     }
 }
 

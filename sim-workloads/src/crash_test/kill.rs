@@ -32,7 +32,7 @@ use super::journal::{Journal, PipeJournal, SharedLedger, read_notes};
 use super::power::told;
 use super::summary::CrashDocument;
 use super::{CRASHES_PER_LOAD, CrashTest};
-use crate::progress::Progress;
+use crate::progress::{Progress, say};
 use crate::run::data_directory::DataDirectory;
 use crate::run::{NobodyWatches, RunArguments, RunFiles, RunPlan, Server};
 use crate::server::EngineServer;
@@ -205,7 +205,7 @@ pub fn be_killed(arguments: &RunArguments, round: u64) -> anyhow::Result<()> {
     let journal: Arc<dyn Journal> = Arc::new(PipeJournal::new(std::io::stdout()));
     RealMachine::new(seed).run(|| {
         let failed = |fault: Fault| {
-            eprintln!("innosim: {fault}");
+            say(format_args!("innosim: {fault}"));
             std::process::exit(1);
         };
         let _server = set_to_work(&plan, directory, seeds, 0, &journal, failed)?;

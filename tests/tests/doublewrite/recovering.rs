@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use innosim_engine::buffer_pool::FlushKind;
-use innosim_engine::page::PageCorruption;
+use innosim_engine::page::{Lsn, PageCorruption};
 use innosim_engine::runtime::WaitKind;
 use innosim_engine::runtime::files::{Create, FileKind, FileSystem, IoMode, OpenOptions};
 use innosim_engine::sysvar::{DoublewriteMode, FlushMethod};
 use innosim_engine::tablespace::offset;
 use innosim_tests::flushing::{
-    FILE, World, WorldSettings, page, recovered, version_in_file, virtually,
+    FILE, World, WorldSettings, page, recovered, recovered_behind, version_in_file, virtually,
 };
 
 const DIRECTORY: &str = "/test";
@@ -145,15 +145,34 @@ fn copies_of_no_tablespace_and_of_no_page_are_counted_and_left_alone() {
             true,
         );
         let report =
-            innosim_engine::doublewrite::recover(&files, Path::new(DIRECTORY), &spaces).unwrap();
+            innosim_engine::doublewrite::recover(&files, Path::new(DIRECTORY), &spaces, 0).unwrap();
         assert_eq!(report.unknown_tablespace, 10);
         assert!(report.check().is_ok());
         let nowhere = Path::new("/nowhere");
-        let report = innosim_engine::doublewrite::recover(&files, nowhere, &spaces).unwrap();
+        let report = innosim_engine::doublewrite::recover(&files, nowhere, &spaces, 0).unwrap();
         assert_eq!(
             report,
             innosim_engine::doublewrite::RecoveryReport::default()
         );
+    });
+}
+
+/// The write of such a copy was complete, and the page has changed since: redo begins at
+/// the checkpoint and cannot bring the copy there.
+#[test]
+fn copies_older_than_the_checkpoint_repair_nothing() {
+    virtually(|| {
+        world(DoublewriteMode::On);
+        overwrite(FILE, offset(1) + 5000, b"torn");
+        overwrite(FILE, offset(2), &[0; 16384]);
+        let (_, report) = recovered_behind(Path::new(DIRECTORY), FlushMethod::ODirect, Lsn::MAX);
+        assert_eq!(report.restored, []);
+        let [unrepaired] = &report.unrepaired[..] else {
+            panic!("one page is damaged, not {:?}", report.unrepaired);
+        };
+        assert_eq!(unrepaired.page, page(1));
+        let error = report.check().unwrap_err().to_string();
+        assert!(error.contains("older than the checkpoint"), "{error}");
     });
 }
 
