@@ -155,23 +155,48 @@ fn a_directory_with_fewer_rows_is_warned_of() {
     );
 }
 
+/// Flips a bit in the middle of a page.
+fn damage(file: &Path, page: u64) {
+    let host = fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(file)
+        .unwrap();
+    let mut byte = [0];
+    let at = page * 16_384 + 5_000;
+    host.read_exact_at(&mut byte, at).unwrap();
+    host.write_all_at(&[byte[0] ^ 1], at).unwrap();
+}
+
+/// All leaves of the table are damaged, so that clients come upon the same ones at once.
+#[test]
+fn damaged_pages_that_many_clients_want() {
+    let (_directory, datadir) = prepared();
+    let file = datadir.join("sbtest/sbtest1.ibd");
+    let pages = fs::metadata(&file).unwrap().len() / 16_384;
+    for page in 5..pages {
+        damage(&file, page);
+    }
+    for threads in ["2", "4", "16"] {
+        let more = [
+            "--threads",
+            threads,
+            "--time=0.2",
+            "--workload=oltp_write_only",
+        ];
+        let message = complaint(&call("run", &datadir, &more), 1);
+        for part in ["sbtest1.ibd", "checksum"] {
+            assert!(message.contains(part), "{threads} threads: {message}");
+        }
+    }
+}
+
 #[test]
 fn a_page_with_a_wrong_checksum() {
     let (_directory, datadir) = prepared();
     let file = datadir.join("sbtest/sbtest1.ibd");
     // The root of the clustered index, which nobody can do without.
-    let page = 3;
-    let host = fs::OpenOptions::new()
-        .read(true)
-        .write(true)
-        .open(&file)
-        .unwrap();
-    let mut byte = [0];
-    host.read_exact_at(&mut byte, page * 16_384 + 5_000)
-        .unwrap();
-    host.write_all_at(&[byte[0] ^ 1], page * 16_384 + 5_000)
-        .unwrap();
-    drop(host);
+    damage(&file, 3);
     refused(&datadir, &["sbtest1.ibd", "page 3", "checksum"]);
 }
 
