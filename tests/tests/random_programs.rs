@@ -217,7 +217,10 @@ impl World {
         Arc::new(World {
             mutexes: [LatchClass::TrxSys, LatchClass::Plain].map(|class| Mutex::new(class, ())),
             rw_locks: [LatchClass::IndexTree, LatchClass::Hot].map(|class| RwLock::new(class, ())),
-            pages: [PageLatch::new(), PageLatch::new()],
+            pages: [
+                PageLatch::of_class(LatchClass::PageHash),
+                PageLatch::of_class(LatchClass::PageHash),
+            ],
             inside: Default::default(),
             event: Event::new(),
             gate: Event::new(),

@@ -61,7 +61,9 @@ fn run(program: Program, settle: Settle) -> (f64, SimulationStatistics) {
                 trx_sys: Mutex::new(LatchClass::TrxSys, 0),
                 lock_sys: Mutex::new(LatchClass::LockSys, 0),
                 log: Mutex::new(LatchClass::LogBuffer, 0),
-                pages: (0..200).map(|_| PageLatch::new()).collect(),
+                pages: (0..200)
+                    .map(|_| PageLatch::of_class(LatchClass::PageHash))
+                    .collect(),
             });
             let tasks: Vec<_> = (0..program.tasks)
                 .map(|number| {
@@ -165,7 +167,7 @@ fn check(program: Program) {
     // A reader of a page is not seen by those who want to write it, unless time passes
     // while it reads: that is what the lazy rules leave out. Of a transaction's whole
     // time it must be little.
-    let pages = [LatchClass::Page];
+    let pages = [LatchClass::PageHash];
     let missed = (wait(&lazy, &pages) - wait(&always, &pages)).abs();
     let whole = program.tasks as f64 / always_rate * 1e9;
     assert!(
@@ -264,7 +266,7 @@ fn work_before_an_exclusive_latch_is_not_done_inside_it() {
         // The page is free, so nobody notices when it is asked for; but the hot latch
         // inside makes time pass while it is held.
         let counts = both(CpuProfile::uniform(1), move || {
-            let page = PageLatch::new();
+            let page = PageLatch::of_class(LatchClass::PageHash);
             let hot = Mutex::new(LatchClass::Hot, ());
             charge(11 * MICROSECOND);
             let held = page.lock(mode, || WaitKind::Latch);
@@ -277,7 +279,7 @@ fn work_before_an_exclusive_latch_is_not_done_inside_it() {
         });
         for counts in counts {
             assert_eq!(counts.latch(LatchClass::Hot).hold, 3 * MICROSECOND);
-            assert_eq!(counts.latch(LatchClass::Page).hold, 5 * MICROSECOND);
+            assert_eq!(counts.latch(LatchClass::PageHash).hold, 5 * MICROSECOND);
         }
     }
 }

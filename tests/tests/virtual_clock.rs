@@ -151,7 +151,7 @@ fn a_signal_between_reset_and_wait_is_not_lost() {
 #[test]
 fn shared_exclusive_lets_readers_in_and_an_upgrade_waits_for_them() {
     on_cores(4, || {
-        let latch = Arc::new(PageLatch::new());
+        let latch = Arc::new(PageLatch::of_class(LatchClass::PageHash));
         let wait = || WaitKind::Latch;
         let reader = latch.lock(LatchMode::S, wait);
         let upgrading = latch.lock(LatchMode::SX, wait);

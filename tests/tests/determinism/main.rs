@@ -207,17 +207,17 @@ fn digests(trace: &Trace) -> [u64; PARTS + 1] {
 /// ```text
 /// INNOSIM_TEST_CHILD=/tmp/draws cargo test --test determinism environments
 /// ```
-const DRAWS: usize = 12516;
+const DRAWS: usize = 12385;
 const DIGESTS: [u64; PARTS + 1] = [
-    0x59c7228846fc63bc,
-    0x8d2820250a95b369,
-    0x9f028fee3c35a548,
-    0x14fbb5df50aa8fac,
-    0xe44620567f0c79ab,
-    0xb76da69078377a86,
-    0x2bada151a8838adf,
-    0x9710a69fdccc4e53,
-    0xa0db5259f4dacb61,
+    0x52d2695d1d4d70b3,
+    0xf59a46b45f026bb6,
+    0xadbc9d7b36b4a750,
+    0x5debe3c0cfabb829,
+    0xc0d759d007ace729,
+    0x4e3e65a4020f7c64,
+    0xb57d6bf1b998d01f,
+    0x7dffc2430cf2c833,
+    0xac0c5c321269fa7a,
 ];
 
 #[test]

@@ -67,7 +67,9 @@ pub fn run(seed: u64, cut_at: Time) -> Trace {
             let world = Arc::new(World {
                 trx_sys: Mutex::new(LatchClass::TrxSys, 0),
                 tree: RwLock::new(LatchClass::IndexTree, 0),
-                pages: (0..7).map(|_| PageLatch::new()).collect(),
+                pages: (0..7)
+                    .map(|_| PageLatch::of_class(LatchClass::PageHash))
+                    .collect(),
                 event: Event::new(),
             });
             let tasks: Vec<_> = (0..TASKS)

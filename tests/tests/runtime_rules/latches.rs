@@ -76,7 +76,7 @@ fn modes_that_go_together_do_not_contend() {
         let mut simulation = without_spinning(CpuProfile::uniform(2));
         simulation
             .run(move || {
-                let latch = Arc::new(PageLatch::new());
+                let latch = Arc::new(PageLatch::of_class(LatchClass::PageHash));
                 let other = latch.clone();
                 let first = latch.lock(held, || WaitKind::Latch);
                 let task = spawn("second", move || {
@@ -95,7 +95,7 @@ fn modes_that_go_together_do_not_contend() {
                 task.join();
             })
             .unwrap();
-        let latch = simulation.statistics().latch(LatchClass::Page);
+        let latch = simulation.statistics().latch(LatchClass::PageHash);
         let waits = u64::from(!together);
         assert_eq!(latch.acquired, 2, "{held:?} and {wanted:?}");
         assert_eq!(latch.contended, waits, "{held:?} and {wanted:?}");

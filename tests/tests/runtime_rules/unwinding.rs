@@ -38,7 +38,7 @@ impl World {
         Arc::new(World {
             hot: Mutex::new(LatchClass::Hot, 0),
             tree: RwLock::new(LatchClass::IndexTree, 0),
-            page: PageLatch::new(),
+            page: PageLatch::of_class(LatchClass::PageHash),
             event: Event::new(),
             ticks: AtomicU64::new(0),
             disturbed: AtomicBool::new(false),
