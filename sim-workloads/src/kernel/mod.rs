@@ -17,7 +17,6 @@
 pub mod array;
 pub mod doublewrite_queue;
 pub mod read_views;
-pub mod read_views_report;
 mod report;
 
 use std::fmt;
@@ -83,7 +82,7 @@ impl Kernel {
     /// If the machine cannot be built or the simulation stalls.
     pub fn report(self, options: &KernelOptions) -> anyhow::Result<KernelReport> {
         match self {
-            Kernel::ReadViews => read_views_report::report(options),
+            Kernel::ReadViews => read_views::report(options),
             Kernel::DoublewriteQueue => doublewrite_queue::report(options),
             Kernel::Array => array::report(options),
         }

@@ -19,11 +19,13 @@
 //! 5.6: walks x n x 0.080 + acquisitions x section, with 15 walks (RC) or 2 (RR);
 //! 5.7: 34 (RC) or 7 (RR) acquisitions x section, section about 2 µs.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+mod admission;
+mod tables;
 
-use innosim_engine::runtime::profile::CpuProfile;
-use innosim_engine::runtime::profile::SpinSettings;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use innosim_engine::runtime::profile::{CpuProfile, SpinSettings};
 use innosim_engine::runtime::random::{QuantileTable, Stream};
 use innosim_engine::runtime::time::{MICROSECOND, NANOSECOND, SECOND, Time};
 use innosim_engine::runtime::virtual_clock::{
@@ -34,6 +36,9 @@ use innosim_engine::runtime::{
 };
 
 use super::Length;
+use admission::Admission;
+
+pub use tables::report;
 
 /// How a view is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,15 +96,14 @@ mod cost {
     pub const SPREAD: f64 = 0.5;
 }
 
-/// `innodb_thread_concurrency` and `innodb_spin_wait_delay` of the report, and
-/// InnoDB's sleep before a retry.
+/// `innodb_thread_concurrency` and `innodb_spin_wait_delay` of the report.
 const THREAD_CONCURRENCY: u32 = 144;
 const SPIN_WAIT_DELAY: u32 = 12;
-const SLEEP_DELAY_MAX: u64 = 150_000;
 
 /// Sockets that are told apart; the profile has no more.
 const SOCKETS: usize = 8;
 
+#[derive(Default)]
 struct TrxSys {
     /// Read-write transactions on the list, by the socket on which they began.
     active: [u64; SOCKETS],
@@ -120,9 +124,7 @@ struct Server {
     cell: Cell,
     trx_sys: Mutex<TrxSys>,
     lock_sys: Mutex<()>,
-    inside: AtomicU32,
-    sleepers: AtomicU32,
-    sleep_delay_us: AtomicU64,
+    admission: Admission,
     committed: AtomicU64,
     spread: QuantileTable,
 }
@@ -166,40 +168,6 @@ impl Server {
         }
     }
 
-    /// Admission: a seat, or sleep and try again; late-comers may overtake.
-    fn enter(&self) {
-        let mut slept = 0;
-        loop {
-            settle();
-            if self.inside.load(Relaxed) < THREAD_CONCURRENCY {
-                self.inside.fetch_add(1, Relaxed);
-                break;
-            }
-            if slept == 1 {
-                // More than one sleep was needed.
-                let longer = self.sleep_delay_us.load(Relaxed) + 1;
-                self.sleep_delay_us
-                    .store(longer.min(SLEEP_DELAY_MAX), Relaxed);
-            }
-            self.sleepers.fetch_add(1, Relaxed);
-            let delay = self.sleep_delay_us.load(Relaxed) * MICROSECOND;
-            sleep(delay, WaitKind::Admission);
-            self.sleepers.fetch_sub(1, Relaxed);
-            slept += 1;
-        }
-        let delay = self.sleep_delay_us.load(Relaxed);
-        if slept == 1 && delay > 20 {
-            self.sleep_delay_us.store(delay - 1, Relaxed);
-        } else if slept == 0 && self.sleepers.load(Relaxed) == 0 {
-            self.sleep_delay_us.store(delay / 2, Relaxed);
-        }
-    }
-
-    fn leave(&self) {
-        settle();
-        self.inside.fetch_sub(1, Relaxed);
-    }
-
     fn work(&self, stream: &mut Stream, mean: Time) {
         charge((mean as f64 * stream.draw(&self.spread)) as Time);
     }
@@ -229,13 +197,13 @@ impl Server {
                     };
                     // The server's part before and after the engine's.
                     self.work(stream, mean / 2);
-                    self.enter();
+                    self.admission.enter();
                     if !view_open {
                         self.open_view();
                         view_open = true;
                     }
                     self.work(stream, mean / 2);
-                    self.leave();
+                    self.admission.leave();
                     if read_committed {
                         self.section(|_| 0);
                         view_open = false;
@@ -243,13 +211,13 @@ impl Server {
                 }
                 15..=18 => {
                     self.work(stream, cost::WRITE / 2);
-                    self.enter();
+                    self.admission.enter();
                     for check in 0..self.checks(statement) {
                         self.check_implicit_lock(statement == 18 && check == 0);
                     }
                     drop(self.lock_sys.lock());
                     self.work(stream, cost::WRITE / 2);
-                    self.leave();
+                    self.admission.leave();
                 }
                 _ => {
                     self.work(stream, cost::COMMIT);
@@ -293,25 +261,15 @@ pub fn run_cell(
         wait_delay: SPIN_WAIT_DELAY,
         ..SpinSettings::default()
     };
-    let options = SimulationOptions {
-        spin,
-        settle,
-        ..SimulationOptions::new(cpu.clone(), seed)
-    };
+    let mut options = SimulationOptions::new(cpu.clone(), seed);
+    (options.spin, options.settle) = (spin, settle);
     let mut simulation = Simulation::new(&options)?;
     let cell = *cell;
     let committed = simulation.run(move || {
         let server = Arc::new(Server {
-            trx_sys: Mutex::new(
-                LatchClass::TrxSys,
-                TrxSys {
-                    active: [0; SOCKETS],
-                },
-            ),
+            trx_sys: Mutex::new(LatchClass::TrxSys, TrxSys::default()),
             lock_sys: Mutex::new(LatchClass::LockSys, ()),
-            inside: AtomicU32::new(0),
-            sleepers: AtomicU32::new(0),
-            sleep_delay_us: AtomicU64::new(10_000),
+            admission: Admission::new(THREAD_CONCURRENCY),
             committed: AtomicU64::new(0),
             spread: QuantileTable::lognormal(cost::SPREAD),
             cell,

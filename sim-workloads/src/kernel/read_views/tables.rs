@@ -4,10 +4,10 @@ use serde::Deserialize;
 
 use innosim_engine::runtime::time::{MILLISECOND, SECOND};
 
-use super::read_views::{Cell, Isolation, Version, run_cell};
-use super::{Bar, Kernel, KernelOptions, KernelReport, Length, Table, Value};
+use super::{Cell, Isolation, Version, run_cell};
+use crate::kernel::{Bar, Kernel, KernelOptions, KernelReport, Length, Table, Value};
 
-const PUBLISHED: &str = include_str!("../../../data/seeds/isolation-levels.csv");
+const PUBLISHED: &str = include_str!("../../../../data/seeds/isolation-levels.csv");
 
 #[derive(Deserialize)]
 struct Row {
