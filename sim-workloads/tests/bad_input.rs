@@ -248,6 +248,17 @@ fn too_little_room_is_told_before_anything_is_written() {
     assert!(files(&datadir).is_empty());
 }
 
+#[test]
+fn a_run_that_keeps_nothing_needs_no_room_for_its_redo_log() {
+    let call = Command::new(PROGRAM)
+        .args(["run", "--table-size=100", "--time=0.05", "--threads=2"])
+        .args(["--set=innodb_redo_log_capacity=128G", "--json=-"])
+        .output()
+        .expect("the program can be started");
+    let (errors, status) = (String::from_utf8_lossy(&call.stderr), call.status);
+    assert!(status.success(), "{errors}");
+}
+
 /// A file system of this size that only the call sees; none where that is not allowed.
 fn call_on_small_disk(size: &str, mount: &Path, script: &str) -> Option<Output> {
     let may = Command::new("unshare").args(["-rm", "true"]).output();

@@ -24,7 +24,7 @@ use innosim_engine::table::{ColumnType, TableDefinition, Value};
 
 use crate::run::data_directory::HostLock;
 use crate::run::space::{self, directory_bytes};
-use crate::run::{RunFiles, RunPlan, Watch};
+use crate::run::{Clock, RunFiles, RunPlan, Watch};
 use crate::workload::schema::{self, TableSpec};
 
 /// Rows between two reports of progress.
@@ -108,11 +108,20 @@ pub(super) fn prepare(
         bail!("{directory}: the tables {names} are missing; `innosim prepare` loads them");
     }
     let rows: u64 = missing.iter().map(|table| u64::from(table.rows)).sum();
-    let redo = plan.settings.scaled().innodb_redo_log_capacity();
+    let redo = match is_sparse(plan) {
+        true => 0,
+        false => plan.settings.scaled().innodb_redo_log_capacity(),
+    };
     let present = directory_bytes(directory).unwrap_or(0);
     let rest = if present == 0 { redo + (64 << 20) } else { 0 };
     space::require(directory, rows * BYTES_PER_ROW + rest)?;
     RealMachine::new(plan.seed).run(|| load(plan, directory, &missing, watch))
+}
+
+/// Whether the files are there for one simulation alone: it knows no holes, so that space
+/// for the redo log need not be filled on the host.
+fn is_sparse(plan: &RunPlan) -> bool {
+    plan.clock == Clock::Virtual && matches!(plan.files, RunFiles::Temporary)
 }
 
 /// The tables that the directory does not have.
@@ -149,7 +158,10 @@ fn load(
     tables: &[TableSpec],
     watch: &mut dyn Watch,
 ) -> anyhow::Result<()> {
-    let files = FileSystem::new();
+    let files = match is_sparse(plan) {
+        true => FileSystem::sparse(),
+        false => FileSystem::new(),
+    };
     let options = EngineOptions {
         stepped: true,
         metric_shards: 1,

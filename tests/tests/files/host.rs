@@ -293,3 +293,21 @@ fn after_the_helper_is_stopped_a_fork_goes_two_ways() {
     assert_eq!(status, 0, "the child found other bytes");
     assert!(simulation.files().spilled_images() > 200);
 }
+
+#[test]
+fn sparse_files_grow_by_holes() {
+    use std::os::unix::fs::MetadataExt;
+    let directory = tempfile::tempdir_in(".").unwrap();
+    let path = directory.path().join("redo");
+    let file = FileSystem::sparse()
+        .open(&path, direct(Create::New))
+        .unwrap();
+    file.extend(1 << 40, Other).unwrap();
+    assert_eq!(file.length().unwrap(), 1 << 40);
+    file.extend(1 << 20, Other).unwrap();
+    assert_eq!(file.length().unwrap(), 1 << 40);
+    let mut end = [1; IMAGE_BYTES];
+    file.read_at(&mut end, (1 << 40) - PAGE, Other).unwrap();
+    assert!(end == [0; IMAGE_BYTES]);
+    assert!(std::fs::metadata(&path).unwrap().blocks() < 2048);
+}

@@ -23,6 +23,8 @@ pub(super) struct Shared {
     pub(super) counters: FileCounters,
     images: ImagePool,
     warnings: Mutex<Vec<String>>,
+    /// Whether files grow by holes.
+    pub(super) sparse: bool,
 }
 
 impl Shared {
@@ -63,6 +65,15 @@ impl FileSystem {
     /// A handle with counts of its own.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A handle whose files grow by holes and not by zeros that are written: for a
+    /// directory that only a simulation reads, and that goes with it.
+    pub fn sparse() -> Self {
+        FileSystem(Arc::new(Shared {
+            sparse: true,
+            ..Shared::default()
+        }))
     }
 
     /// Opens a file.

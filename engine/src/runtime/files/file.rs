@@ -8,7 +8,6 @@ use super::directory::Shared;
 use super::error::{FileError, Operation, failed};
 use super::image::{IMAGE_BYTES, Image};
 use super::kind::FileKind;
-use super::memory::AlignedBuffer;
 use super::real_file::RealFile;
 use super::virtual_files::{Source, VirtualHandle, operations};
 use crate::runtime::ambient;
@@ -20,7 +19,16 @@ use crate::runtime::wait_kind::WaitKind;
 pub(super) const SECTOR: usize = 512;
 
 /// Zeros are written in requests of at most this many bytes (InnoDB 8.4).
-const ZEROS: u64 = 1 << 20;
+const MOST_ZEROS: usize = 1 << 20;
+
+/// What real files are filled with. One for all, since memory fresh from the system has
+/// no pages yet: a write from it stops at each, and the file system then clears what it
+/// has set aside for the whole request, again and again.
+static ZEROS: Zeros = Zeros([0; MOST_ZEROS]);
+
+/// Aligned for direct I/O.
+#[repr(align(4096))]
+struct Zeros([u8; MOST_ZEROS]);
 
 /// What is done about a file that exists, or does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -221,9 +229,7 @@ impl File {
             Handle::Real(file) => match source {
                 Source::Bytes(bytes) => file.write(bytes, offset),
                 Source::Images(images) => file.write_images(images, offset),
-                Source::Zeros(_) => {
-                    AlignedBuffer::new(length as usize).and_then(|zeros| file.write(&zeros, offset))
-                }
+                Source::Zeros(_) => file.write(&ZEROS.0[..length as usize], offset),
             },
             Handle::Virtual(handle) => {
                 let simulation = self.simulation(handle);
@@ -294,16 +300,21 @@ impl File {
         result.map_err(failed(&self.0.path, Operation::SetLength { length }))
     }
 
-    /// Makes the file at least `length` bytes long by writing zeros, 1 MiB at a time.
+    /// Makes the file at least `length` bytes long by writing zeros, 1 MiB at a time; or
+    /// by a hole, if its [`FileSystem`](super::FileSystem) is one of sparse files.
     ///
     /// # Errors
     /// As [`File::write_at`]; the file is then as long as it was.
     pub fn extend(&self, length: u64, waiting_for: WaitKind) -> Result<(), FileError> {
         let before = self.length()?;
+        if self.0.shared.sparse && before < length {
+            return self.set_length(length);
+        }
+        let most = MOST_ZEROS as u64;
         let mut at = before;
         while at < length {
             // The first request ends at a multiple, so that the others begin at one.
-            let end = ((at / ZEROS + 1) * ZEROS).min(length);
+            let end = ((at / most + 1) * most).min(length);
             if let Err(error) = self.write(Source::Zeros(end - at), at, waiting_for) {
                 return Err(self.take_back(before, error));
             }
