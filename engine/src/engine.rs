@@ -87,6 +87,7 @@ pub struct Engine {
 enum State {
     Running = 0,
     Stopped = 1,
+    Failed = 2,
 }
 
 impl std::fmt::Debug for Engine {
@@ -154,11 +155,33 @@ impl Engine {
         Session::new(self.clone(), shard)
     }
 
-    /// Fails once the engine is shut down.
+    /// Says that the engine cannot go on: something happened to one session after which the
+    /// others would wait in vain, for locks that are never released. All waits of sessions
+    /// end now, for row locks, for a seat under `innodb_thread_concurrency` and for room in
+    /// the redo files, and nothing new begins. Open transactions stay as a crash would leave
+    /// them. [`shutdown`](Self::shutdown) can still be called.
+    ///
+    /// The engine itself does this after a rollback or commit that failed; who runs several
+    /// sessions as one does it when one of them gives up.
+    pub fn fail(&self) {
+        let (running, failed) = (State::Running as u8, State::Failed as u8);
+        if self
+            .state
+            .compare_exchange(running, failed, AcqRel, Acquire)
+            .is_ok()
+        {
+            self.rows.locks.end_waits();
+            self.rows.admission.end_waits();
+            self.pages.log.end_room_waits();
+        }
+    }
+
+    /// Fails once the engine is shut down, or has failed.
     fn check_usable(&self) -> Result<(), EngineError> {
-        match self.state.load(Acquire) == State::Running as u8 {
-            true => Ok(()),
-            false => Err(EngineError::Stopped),
+        match self.state.load(Acquire) {
+            state if state == State::Running as u8 => Ok(()),
+            state if state == State::Failed as u8 => Err(EngineError::Failed),
+            _ => Err(EngineError::Stopped),
         }
     }
 

@@ -19,6 +19,9 @@
 //! * [`table`] – rows and columns, clustered and secondary indexes, the dictionary.
 //! * [`engine`] – all of it put together: open, sessions, statements, shutdown.
 
+#[macro_use]
+mod named_enum;
+
 pub mod btree;
 pub mod buffer_pool;
 pub mod doublewrite;

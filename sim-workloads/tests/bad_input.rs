@@ -191,6 +191,47 @@ fn damaged_pages_that_many_clients_want() {
     }
 }
 
+/// The pages of an index, without its root.
+fn pages_below(file: &Path, root: u64) -> Vec<u64> {
+    let bytes = fs::read(file).unwrap();
+    let page = |number: u64| &bytes[number as usize * 16_384..][..16_384];
+    let is_index = |number: &u64| page(*number)[24..26] == 17_855_u16.to_be_bytes();
+    let index_id = |number: u64| &page(number)[66..74];
+    (root + 1..bytes.len() as u64 / 16_384)
+        .filter(is_index)
+        .filter(|&number| index_id(number) == index_id(root))
+        .collect()
+}
+
+/// Two rows and sixteen clients, who update an index whose leaves are damaged: most of them
+/// wait for the rows' locks when the first fails and cannot be rolled back, and they would
+/// wait for 34 years.
+#[test]
+fn clients_that_wait_for_one_that_fails() {
+    let (_directory, datadir) = prepared();
+    let file = datadir.join("sbtest/sbtest1.ibd");
+    let leaves_of_k = pages_below(&file, 4);
+    assert!(leaves_of_k.len() > 1);
+    for page in leaves_of_k {
+        damage(&file, page);
+    }
+    for clock in ["--clock=virtual", "--clock=real"] {
+        let more = [
+            clock,
+            "--threads=16",
+            "--rand-type=uniform",
+            "--table-size=2",
+            "--time=1",
+            "--workload=oltp_write_only",
+            "--set=innodb_lock_wait_timeout=1073741824",
+        ];
+        let message = complaint(&call("run", &datadir, &more), 1);
+        for part in ["sbtest1.ibd", "checksum"] {
+            assert!(message.contains(part), "{clock}: {message}");
+        }
+    }
+}
+
 #[test]
 fn a_page_with_a_wrong_checksum() {
     let (_directory, datadir) = prepared();

@@ -4,3 +4,5 @@ pub mod child;
 pub mod confidence;
 pub mod disk;
 pub mod flushing;
+pub mod machine;
+pub mod pages;

@@ -14,7 +14,7 @@ use super::search::{BtreeLatch, Position, TreeIntention, search_leaf};
 use super::update::{optimistic_update, pessimistic_update};
 use crate::page::record_compare::KeyField;
 use crate::page::{RecordImage, SearchMode};
-use crate::redo_log::{MiniTransactionContext, Pages};
+use crate::redo_log::{MiniTransaction, MiniTransactionContext, Pages};
 
 /// A tree and who works on it.
 pub struct TreeAccess<'a> {
@@ -29,7 +29,13 @@ pub struct TreeAccess<'a> {
 }
 
 /// Which attempt an operation is at.
-const ATTEMPTS: [bool; 2] = [false, true];
+#[derive(Clone, Copy)]
+enum Attempt {
+    /// On the leaf alone.
+    Optimistic,
+    /// Pages may be split or merged.
+    Pessimistic,
+}
 
 fn is_found(position: &Position, key: &[KeyField<'_>]) -> bool {
     position.is_at_record() && position.matched == key.len()
@@ -46,28 +52,23 @@ impl TreeAccess<'_> {
         key: &[KeyField<'_>],
         image: RecordImage<'_>,
     ) -> Result<bool, BtreeError> {
-        for pessimistic in ATTEMPTS {
-            let latch = latch(pessimistic, TreeIntention::Insert);
-            let mut mtr = self.pages.begin(self.context);
-            let (index, changer) = (self.index, self.changer);
-            let position = search_leaf(&mut mtr, index, key, SearchMode::LessOrEqual, latch)?;
-            if is_found(&position, key) {
-                return Ok(false);
-            }
-            let result = match pessimistic {
-                false => {
-                    Ok(optimistic_insert(&mut mtr, index, &position, image, changer).is_some())
-                }
-                true => {
-                    pessimistic_insert(&mut mtr, index, &position, image, changer).map(|_| true)
-                }
-            };
-            mtr.commit();
-            if result? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        let (index, changer) = (self.index, self.changer);
+        self.change(
+            key,
+            false,
+            TreeIntention::Insert,
+            |attempt, mtr, position| {
+                Ok(match attempt {
+                    Attempt::Optimistic => {
+                        optimistic_insert(mtr, index, position, image, changer).is_some()
+                    }
+                    Attempt::Pessimistic => {
+                        pessimistic_insert(mtr, index, position, image, changer)?;
+                        true
+                    }
+                })
+            },
+        )
     }
 
     /// Replaces a record by one with the same key. False if the key is not there.
@@ -79,28 +80,18 @@ impl TreeAccess<'_> {
         key: &[KeyField<'_>],
         image: RecordImage<'_>,
     ) -> Result<bool, BtreeError> {
-        for pessimistic in ATTEMPTS {
-            let latch = latch(pessimistic, TreeIntention::Both);
-            let mut mtr = self.pages.begin(self.context);
-            let (index, changer) = (self.index, self.changer);
-            let position = search_leaf(&mut mtr, index, key, SearchMode::LessOrEqual, latch)?;
-            if !is_found(&position, key) {
-                return Ok(false);
-            }
-            let result = match pessimistic {
-                false => {
-                    Ok(optimistic_update(&mut mtr, index, &position, image, changer).is_some())
+        let (index, changer) = (self.index, self.changer);
+        self.change(key, true, TreeIntention::Both, |attempt, mtr, position| {
+            Ok(match attempt {
+                Attempt::Optimistic => {
+                    optimistic_update(mtr, index, position, image, changer).is_some()
                 }
-                true => {
-                    pessimistic_update(&mut mtr, index, &position, image, changer).map(|_| true)
+                Attempt::Pessimistic => {
+                    pessimistic_update(mtr, index, position, image, changer)?;
+                    true
                 }
-            };
-            mtr.commit();
-            if result? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+            })
+        })
     }
 
     /// Takes a record out. False if the key is not there.
@@ -108,30 +99,49 @@ impl TreeAccess<'_> {
     /// # Errors
     /// As [`insert`](Self::insert).
     pub fn remove(&mut self, key: &[KeyField<'_>]) -> Result<bool, BtreeError> {
-        for pessimistic in ATTEMPTS {
-            let latch = latch(pessimistic, TreeIntention::Delete);
+        let (index, changer) = (self.index, self.changer);
+        self.change(
+            key,
+            true,
+            TreeIntention::Delete,
+            |attempt, mtr, position| {
+                Ok(match attempt {
+                    Attempt::Optimistic => optimistic_remove(mtr, index, position, changer),
+                    Attempt::Pessimistic => {
+                        pessimistic_remove(mtr, index, position, changer)?;
+                        true
+                    }
+                })
+            },
+        )
+    }
+
+    /// Makes a change at a key, if the key is there or not, as wanted; `make` says whether
+    /// an attempt has made it.
+    fn change(
+        &mut self,
+        key: &[KeyField<'_>],
+        wants_found: bool,
+        intention: TreeIntention,
+        make: impl Fn(Attempt, &mut MiniTransaction<'_>, &Position) -> Result<bool, BtreeError>,
+    ) -> Result<bool, BtreeError> {
+        for attempt in [Attempt::Optimistic, Attempt::Pessimistic] {
+            let latch = match attempt {
+                Attempt::Optimistic => BtreeLatch::ModifyLeaf,
+                Attempt::Pessimistic => BtreeLatch::ModifyTree(intention),
+            };
             let mut mtr = self.pages.begin(self.context);
-            let (index, changer) = (self.index, self.changer);
-            let position = search_leaf(&mut mtr, index, key, SearchMode::LessOrEqual, latch)?;
-            if !is_found(&position, key) {
+            let how = SearchMode::LessOrEqual;
+            let position = search_leaf(&mut mtr, self.index, key, how, latch)?;
+            if is_found(&position, key) != wants_found {
                 return Ok(false);
             }
-            let result = match pessimistic {
-                false => Ok(optimistic_remove(&mut mtr, index, &position, changer)),
-                true => pessimistic_remove(&mut mtr, index, &position, changer).map(|()| true),
-            };
+            let is_made = make(attempt, &mut mtr, &position);
             mtr.commit();
-            if result? {
+            if is_made? {
                 return Ok(true);
             }
         }
         Ok(false)
-    }
-}
-
-fn latch(pessimistic: bool, intention: TreeIntention) -> BtreeLatch {
-    match pessimistic {
-        false => BtreeLatch::ModifyLeaf,
-        true => BtreeLatch::ModifyTree(intention),
     }
 }

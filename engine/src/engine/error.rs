@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::btree::BtreeError;
 use crate::buffer_pool::BufferPoolError;
 use crate::doublewrite::DoublewriteError;
+use crate::lock::LockError;
 use crate::page_allocation::AllocationError;
 use crate::redo_log::RedoLogError;
 use crate::runtime::files::FileError;
@@ -131,6 +132,9 @@ pub enum EngineError {
     /// The engine has been shut down.
     #[error("the engine has been shut down")]
     Stopped,
+    /// The engine has failed before: see [`Engine::fail`](super::Engine::fail).
+    #[error("the engine has failed: a session of it could not go on")]
+    Failed,
 }
 
 impl EngineError {
@@ -145,5 +149,16 @@ impl EngineError {
             EngineError::Stopped => Some(1053),
             _ => None,
         }
+    }
+
+    /// Whether this only says that the engine has failed before: the error that tells why is
+    /// another session's.
+    pub fn is_aftermath(&self) -> bool {
+        matches!(
+            self,
+            EngineError::Failed
+                | EngineError::Redo(RedoLogError::WaitsEnded)
+                | EngineError::Statement(TableError::Lock(LockError::Ended))
+        )
     }
 }

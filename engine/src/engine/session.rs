@@ -8,6 +8,9 @@
 //!   a statement fails:          its changes are taken back, the transaction goes on;
 //!                               after a deadlock all of the transaction is taken back
 //! ```
+//!
+//! If taking back or committing fails, the transaction can never end, and the engine has
+//! failed ([`Engine::fail`]): others must not wait for its locks.
 
 use std::sync::Arc;
 
@@ -123,10 +126,25 @@ impl Session {
         if !self.is_in_transaction() {
             return Ok(());
         }
+        self.engine.check_usable()?;
         let transactions = &self.engine.rows.transactions;
-        let end = transactions.commit(&mut self.rows.transaction)?;
+        let committed = transactions.commit(&mut self.rows.transaction);
+        let end = self.must_end(committed)?;
         self.engine.statements.add(&mut self.counts);
         self.engine.make_durable(end)
+    }
+
+    /// The outcome of something without which the transaction cannot end.
+    fn must_end<T, E>(&self, outcome: Result<T, E>) -> Result<T, EngineError>
+    where
+        EngineError: From<E>,
+    {
+        if outcome.is_err() {
+            // If it has failed before, this may be a consequence.
+            self.engine.check_usable()?;
+            self.engine.fail();
+        }
+        Ok(outcome?)
     }
 
     /// Rolls the transaction back that is open, if one is.
@@ -140,9 +158,11 @@ impl Session {
 
     fn end_by_rollback(&mut self) -> Result<(), EngineError> {
         if self.is_in_transaction() {
+            self.engine.check_usable()?;
             let store = &*self.engine.rows;
             let transaction = &mut self.rows.transaction;
-            store.transactions.rollback(transaction, store)?;
+            let undone = store.transactions.rollback(transaction, store);
+            self.must_end(undone)?;
             self.engine.statements.add(&mut self.counts);
         }
         Ok(())
@@ -171,6 +191,7 @@ impl Session {
         body: impl FnOnce(&mut Session) -> Result<T, TableError>,
     ) -> Result<T, EngineError> {
         self.counts.increment(kind);
+        self.engine.check_usable()?;
         if access == Access::Change {
             // Room in the redo files, before anything is latched or locked anew.
             self.engine.pages.log.free_check()?;
@@ -187,25 +208,26 @@ impl Session {
         let transactions = &self.engine.rows.transactions;
         let savepoint = transactions.savepoint(&self.rows.transaction);
         let result = body(self);
-        let result = match result {
-            Ok(value) => Ok(value),
-            Err(error) => {
-                self.take_back(&error, savepoint)?;
-                Err(error)
-            }
+        let mut ended = match &result {
+            Ok(_) => Ok(()),
+            Err(error) => self.take_back(error, savepoint),
         };
         self.engine.rows.admission.leave(&mut self.rows.seat);
-        if self.is_in_transaction() {
+        if ended.is_ok() && self.is_in_transaction() {
             let transactions = &self.engine.rows.transactions;
             transactions.end_statement(&mut self.rows.transaction);
             if self.autocommit {
-                match result {
-                    Ok(_) => self.end_by_commit()?,
-                    Err(_) => self.end_by_rollback()?,
-                }
+                ended = match result {
+                    Ok(_) => self.end_by_commit(),
+                    Err(_) => self.end_by_rollback(),
+                };
             }
         }
-        Ok(result?)
+        match ended {
+            // That another session has failed explains nothing that this one came upon.
+            Err(error) if result.is_ok() || !error.is_aftermath() => Err(error),
+            _ => Ok(result?),
+        }
     }
 
     /// Takes back what a failed statement did, or all of the transaction.
@@ -214,6 +236,7 @@ impl Session {
         error: &TableError,
         savepoint: TransactionSavepoint,
     ) -> Result<(), EngineError> {
+        self.engine.check_usable()?;
         let all = match error {
             TableError::Lock(LockError::Deadlock) => true,
             TableError::Lock(LockError::Timeout) => self.engine.settings.rollback_on_timeout,
@@ -224,10 +247,10 @@ impl Session {
         }
         let store = &*self.engine.rows;
         let transaction = &mut self.rows.transaction;
-        store
+        let undone = store
             .transactions
-            .rollback_to(transaction, savepoint, store)?;
-        Ok(())
+            .rollback_to(transaction, savepoint, store);
+        self.must_end(undone)
     }
 
     /// Encodes a primary key.

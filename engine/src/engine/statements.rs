@@ -5,29 +5,12 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-macro_rules! statement_kinds {
-    ($( $(#[$doc:meta])* $variant:ident = $name:literal; )*) => {
-        /// A kind of statement.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        #[repr(u8)]
-        pub enum StatementKind { $( $(#[$doc])* $variant, )* }
+named_enum! {
+    /// A kind of statement.
+    pub enum StatementKind;
+    /// The name of its count in `SHOW GLOBAL STATUS`.
+    fn name;
 
-        impl StatementKind {
-            /// All kinds.
-            pub const ALL: &'static [StatementKind] = &[ $( StatementKind::$variant, )* ];
-            /// How many there are.
-            pub const COUNT: usize = StatementKind::ALL.len();
-
-            /// The name of its count in `SHOW GLOBAL STATUS`.
-            pub const fn name(self) -> &'static str {
-                const NAMES: &[&str] = &[ $( $name, )* ];
-                NAMES[self as usize]
-            }
-        }
-    };
-}
-
-statement_kinds! {
     /// SELECT, plain or locking.
     Select = "Com_select";
     /// INSERT.

@@ -154,6 +154,8 @@ pub(super) struct LockTable {
     pub(super) scratch: Vec<u32>,
     pub(super) scratch_bits: HeapBits,
     locked_pages: Arc<LockedPages>,
+    /// Nobody may wait any more.
+    waits_ended: bool,
 }
 
 impl LockTable {
@@ -168,6 +170,7 @@ impl LockTable {
             search_stack: Vec::new(),
             scratch: Vec::new(),
             scratch_bits: HeapBits::default(),
+            waits_ended: false,
         }
     }
 
@@ -405,6 +408,20 @@ impl LockTable {
         state.set_result(result);
         state.event.set();
         self.grant_waiters(target);
+    }
+
+    /// Ends all waits: those there are, by taking the requests back, and those to come,
+    /// which [`are_waits_ended`](Self::are_waits_ended) forbids.
+    pub(super) fn end_waits(&mut self) {
+        self.waits_ended = true;
+        for owner in 0..self.owners.count() {
+            self.cancel_wait(OwnerId(owner), WaitResult::Ended);
+        }
+    }
+
+    /// Whether nobody may wait any more.
+    pub(super) fn are_waits_ended(&self) -> bool {
+        self.waits_ended
     }
 
     /// Releases all locks of an owner, the youngest first.

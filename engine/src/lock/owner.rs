@@ -20,6 +20,8 @@ pub(super) enum WaitResult {
     Granted = 1,
     /// The owner was chosen to break a deadlock.
     Victim = 2,
+    /// All waits have ended: who has the lock may never release it.
+    Ended = 3,
 }
 
 /// The part of an owner that others look at without the lock system's mutex.
@@ -69,6 +71,7 @@ impl OwnerState {
         match self.result.load(Acquire) {
             1 => WaitResult::Granted,
             2 => WaitResult::Victim,
+            3 => WaitResult::Ended,
             _ => WaitResult::Open,
         }
     }

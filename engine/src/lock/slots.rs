@@ -32,6 +32,11 @@ impl<T: Default> Slots<T> {
         self.free.push(number);
     }
 
+    /// How many there are, in use or not: their numbers are smaller.
+    pub(crate) fn count(&self) -> u32 {
+        self.objects.len() as u32
+    }
+
     /// How many are in use.
     pub(crate) fn in_use(&self) -> usize {
         self.objects.len() - self.free.len()

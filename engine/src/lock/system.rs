@@ -7,6 +7,9 @@
 //!               --> Deadlock  roll the transaction back        --> Deadlock  transaction back
 //! ```
 //!
+//! Once the engine has failed ([`LockSystem::end_waits`]) nobody waits any more: both
+//! `Wait` and the wait become the error `Ended`.
+//!
 //! After a wait the caller searches its record again and asks again: the page may have
 //! been split, and the record may be gone. If it has not moved it has the lock already.
 
@@ -32,6 +35,9 @@ pub enum LockError {
     /// The transaction was chosen to break a deadlock: it must be rolled back.
     #[error("deadlock found when trying to get lock; try restarting transaction (1213)")]
     Deadlock,
+    /// The engine has failed, and waits for nobody any more; the request is taken back.
+    #[error("no wait for a lock: the engine has failed")]
+    Ended,
 }
 
 /// The answer to a request.
@@ -173,7 +179,7 @@ impl LockSystem {
     ///
     /// # Errors
     /// [`LockError::Deadlock`] if waiting would close a circle, and the caller is to give
-    /// way.
+    /// way; [`LockError::Ended`] instead of a wait once the engine has failed.
     pub fn lock_record(
         &self,
         owner: &mut LockOwner,
@@ -265,6 +271,11 @@ impl LockSystem {
             guard.end();
             return Ok(LockOutcome::Granted);
         }
+        if guard.table.are_waits_ended() {
+            guard.table.cancel_wait(owner.id, WaitResult::Ended);
+            guard.end();
+            return Err(LockError::Ended);
+        }
         guard.shard.increment(waits);
         let signal = owner.state.event.reset();
         while let Some(victim) = guard.table.find_victim(owner.id) {
@@ -290,7 +301,8 @@ impl LockSystem {
     /// the first full second after `innodb_lock_wait_timeout`.
     ///
     /// # Errors
-    /// If the wait took too long, or a deadlock was broken at this transaction's cost.
+    /// If the wait took too long, a deadlock was broken at this transaction's cost, or the
+    /// engine has failed.
     pub fn wait(&self, owner: &mut LockOwner) -> Result<(), LockError> {
         let Some(signal) = owner.signal.take() else {
             return Ok(());
@@ -319,11 +331,20 @@ impl LockSystem {
         match owner.state.result() {
             WaitResult::Granted => Ok(()),
             WaitResult::Victim => Err(LockError::Deadlock),
+            WaitResult::Ended => Err(LockError::Ended),
             WaitResult::Open => {
                 shard.increment(Counter::LockTimeouts);
                 Err(LockError::Timeout)
             }
         }
+    }
+
+    /// Ends all waits for locks, for good: the engine has failed, and who has the locks may
+    /// never release them.
+    pub fn end_waits(&self) {
+        let mut guard = self.enter(0);
+        guard.table.end_waits();
+        guard.end();
     }
 
     fn wait_length(&self, start: Time) -> Time {

@@ -120,6 +120,13 @@ fn change_node(
     Ok(())
 }
 
+/// An end of a list.
+#[derive(Clone, Copy)]
+enum End {
+    First,
+    Last,
+}
+
 /// Adds a node at the end of a list.
 ///
 /// # Errors
@@ -129,24 +136,7 @@ pub fn add_last(
     list: ListPlace,
     node: FileAddress,
 ) -> Result<(), AllocationError> {
-    let space = list.space(mtr);
-    let mut base = list.get(mtr);
-    let previous = base.last;
-    if !previous.is_null() {
-        change_node(mtr, space, previous, |last| last.next = node)?;
-    }
-    let new = ListNode {
-        previous,
-        next: FileAddress::NULL,
-    };
-    change_node(mtr, space, node, |place| *place = new)?;
-    if base.first.is_null() {
-        base.first = node;
-    }
-    base.last = node;
-    base.length += 1;
-    mtr.writer(list.page).set(list.base, base);
-    Ok(())
+    add(mtr, list, node, End::Last)
 }
 
 /// Adds a node in front of a list.
@@ -158,21 +148,45 @@ pub fn add_first(
     list: ListPlace,
     node: FileAddress,
 ) -> Result<(), AllocationError> {
+    add(mtr, list, node, End::First)
+}
+
+/// The neighbour first, then the node, then the base: redo has that order.
+fn add(
+    mtr: &mut MiniTransaction<'_>,
+    list: ListPlace,
+    node: FileAddress,
+    end: End,
+) -> Result<(), AllocationError> {
     let space = list.space(mtr);
     let mut base = list.get(mtr);
-    let next = base.first;
-    if !next.is_null() {
-        change_node(mtr, space, next, |first| first.previous = node)?;
-    }
-    let new = ListNode {
+    let mut new = ListNode {
         previous: FileAddress::NULL,
-        next,
+        next: FileAddress::NULL,
     };
-    change_node(mtr, space, node, |place| *place = new)?;
-    if base.last.is_null() {
-        base.last = node;
+    let neighbour = match end {
+        End::First => base.first,
+        End::Last => base.last,
+    };
+    match end {
+        End::First => new.next = neighbour,
+        End::Last => new.previous = neighbour,
     }
-    base.first = node;
+    if !neighbour.is_null() {
+        change_node(mtr, space, neighbour, |place| match end {
+            End::First => place.previous = node,
+            End::Last => place.next = node,
+        })?;
+    }
+    change_node(mtr, space, node, |place| *place = new)?;
+    let (this_end, other_end) = match end {
+        End::First => (&mut base.first, &mut base.last),
+        End::Last => (&mut base.last, &mut base.first),
+    };
+    *this_end = node;
+    if other_end.is_null() {
+        *other_end = node;
+    }
     base.length += 1;
     mtr.writer(list.page).set(list.base, base);
     Ok(())

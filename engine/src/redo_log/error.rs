@@ -169,4 +169,8 @@ pub enum RedoLogError {
         /// Why.
         reason: String,
     },
+    /// There is no room in the redo files, and the engine has failed: nobody waits for room
+    /// any more.
+    #[error("no wait for room in the redo files: the engine has failed")]
+    WaitsEnded,
 }

@@ -28,7 +28,8 @@ impl RedoLog {
     /// redo before it calls it again.
     ///
     /// # Errors
-    /// If redo or checkpoints cannot be written.
+    /// If redo or checkpoints cannot be written; instead of a wait once the engine has
+    /// failed.
     #[inline]
     pub fn free_check(&self) -> Result<(), RedoLogError> {
         let is_free = match self.settings.free_check {
@@ -126,6 +127,7 @@ impl RedoLog {
     fn fail_if_failed(&self) -> Result<(), RedoLogError> {
         match self.failure() {
             Some(reason) => Err(RedoLogError::WriteFailed { reason }),
+            None if self.are_room_waits_ended() => Err(RedoLogError::WaitsEnded),
             None => Ok(()),
         }
     }

@@ -33,6 +33,8 @@ pub struct RedoLog {
     pub(super) metrics: Arc<Metrics>,
     failure: Mutex<Option<String>>,
     failed: AtomicBool,
+    /// Nobody may wait for room in the files any more.
+    room_waits_ended: AtomicBool,
 }
 
 /// The marks, not thousands of events.
@@ -223,6 +225,7 @@ impl RedoLog {
             metrics,
             failure: Mutex::new(LatchClass::Plain, None),
             failed: AtomicBool::new(false),
+            room_waits_ended: AtomicBool::new(false),
             device,
             settings: settings.clone(),
         }))
@@ -256,6 +259,16 @@ impl RedoLog {
         if self.has_failed() {
             self.failed.store(false, Release);
         }
+    }
+
+    /// Ends the waits for room in the files, for good: the engine has failed, and pages that
+    /// its sessions have left latched may keep the log from getting shorter.
+    pub fn end_room_waits(&self) {
+        self.room_waits_ended.store(true, Release);
+    }
+
+    pub(super) fn are_room_waits_ended(&self) -> bool {
+        self.room_waits_ended.load(Acquire)
     }
 
     // ---- marks ----------------------------------------------------------------

@@ -1,28 +1,11 @@
 //! What a task spends its time on: the rows of the time budget.
 
-macro_rules! wait_kinds {
-    ($( $(#[$doc:meta])* $variant:ident = $name:literal; )*) => {
-        /// A use of time, as the time budget per transaction lists them.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[repr(u8)]
-        pub enum WaitKind { $( $(#[$doc])* $variant, )* }
+named_enum! {
+    /// A use of time, as the time budget per transaction lists them.
+    pub enum WaitKind;
+    /// The key of the kind in the JSON report.
+    fn name;
 
-        impl WaitKind {
-            /// All kinds, in the order of the report.
-            pub const ALL: &'static [WaitKind] = &[ $( WaitKind::$variant, )* ];
-            /// How many there are.
-            pub const COUNT: usize = WaitKind::ALL.len();
-
-            /// The key of the kind in the JSON report.
-            pub const fn name(self) -> &'static str {
-                const NAMES: &[&str] = &[ $( $name, )* ];
-                NAMES[self as usize]
-            }
-        }
-    };
-}
-
-wait_kinds! {
     /// Charges running on a hardware thread, slowed by siblings and frequency.
     Cpu = "cpu";
     /// Ready, but all hardware threads are taken.

@@ -82,7 +82,8 @@ impl TableError {
             TableError::Transaction(TransactionError::ReadOnly(_)) => Some(1792),
             TableError::NoIndex { .. } => Some(1176),
             TableError::Row(error) => Some(error.mysql_number()),
-            TableError::Tree(_)
+            TableError::Lock(LockError::Ended)
+            | TableError::Tree(_)
             | TableError::Page(_)
             | TableError::Transaction(_)
             | TableError::Damaged { .. } => None,

@@ -57,36 +57,18 @@ pub fn update(
     key: &[KeyField<'_>],
     assignments: &[Assignment<'_>],
 ) -> Result<Updated, TableError> {
-    store
-        .transactions
-        .become_read_write(&mut session.transaction)?;
-    store.intend(session, table, LockStrength::Exclusive)?;
-    let mut updated = Updated {
-        found: false,
-        changed: false,
+    begin_change(store, session, table)?;
+    let change = Change {
+        store,
+        table,
+        unmark: false,
     };
-    loop {
-        let RowSession {
+    let step = with_locked_row(store, session, table, key, |mtr, row| {
+        let LockedRow {
             transaction,
-            context,
             buffers,
-            ..
-        } = &mut *session;
-        let mut mtr = store.pages.begin(context);
-        let (strength, latch) = (LockStrength::Exclusive, BtreeLatch::ModifyLeaf);
-        let position = match lock_row(store, transaction, &mut mtr, table, key, strength, latch)? {
-            RowLock::Found(position) => position,
-            RowLock::Missing => {
-                mtr.commit();
-                return Ok(updated);
-            }
-            RowLock::Wait => {
-                mtr.commit();
-                store.wait_for_lock(session)?;
-                continue;
-            }
-        };
-        updated.found = true;
+            position,
+        } = row;
         count(&mtr, Counter::RowsRead);
         cpu(Cost::RowFetch);
         let record = position.record(&mtr);
@@ -95,28 +77,115 @@ pub fn update(
             .compute(table.layout(), record, assignments)?;
         if buffers.vector.is_empty() {
             mtr.commit();
-            return Ok(updated);
+            return Ok(UpdateStep::Unchanged);
         }
-        updated.changed = true;
         count(&mtr, Counter::RowsUpdated);
         buffers.copy_row(table, &position, &mtr);
         if buffers.vector.changes_primary_key(table.layout()) {
             mtr.commit();
-            move_row(store, session, table, key)?;
-            return Ok(updated);
+            return Ok(UpdateStep::Moves);
         }
-        let change = Change {
-            store,
-            table,
-            unmark: false,
-        };
-        if !change.on_leaf(mtr, transaction, buffers, position)? {
-            change.in_tree(context, buffers, transaction.id())?;
+        Ok(match change.on_leaf(mtr, transaction, buffers, position)? {
+            true => UpdateStep::Done,
+            false => UpdateStep::ChangesTree,
+        })
+    })?;
+    match step {
+        None | Some(UpdateStep::Unchanged) => {
+            return Ok(Updated {
+                found: step.is_some(),
+                changed: false,
+            });
         }
-        break;
+        Some(UpdateStep::Moves) => move_row(store, session, table, key)?,
+        Some(step) => {
+            if let UpdateStep::ChangesTree = step {
+                let RowSession {
+                    transaction,
+                    context,
+                    buffers,
+                    ..
+                } = &mut *session;
+                change.in_tree(context, buffers, transaction.id())?;
+            }
+            change_entries(store, session, table)?;
+        }
     }
-    change_entries(store, session, table)?;
-    Ok(updated)
+    Ok(Updated {
+        found: true,
+        changed: true,
+    })
+}
+
+/// How far an update has come with the clustered record latched.
+#[derive(Clone, Copy)]
+enum UpdateStep {
+    /// The values are those that it has.
+    Unchanged,
+    /// The record has another primary key, and so another place.
+    Moves,
+    /// The leaf has no room for the new record, or would be left too empty.
+    ChangesTree,
+    /// The record is changed.
+    Done,
+}
+
+/// What a transaction does before it changes rows of a table.
+fn begin_change(
+    store: &RowStore,
+    session: &mut RowSession,
+    table: &Table,
+) -> Result<(), TableError> {
+    store
+        .transactions
+        .become_read_write(&mut session.transaction)?;
+    store.intend(session, table, LockStrength::Exclusive)
+}
+
+/// A clustered record that is latched and locked, and what its change needs.
+struct LockedRow<'a> {
+    transaction: &'a mut Transaction,
+    buffers: &'a mut Buffers,
+    position: Position,
+}
+
+/// Searches for the row of a primary key, locks it exclusively, waiting if need be, and
+/// changes it. `None` if there is no such row. The change ends the mini-transaction.
+fn with_locked_row<T>(
+    store: &RowStore,
+    session: &mut RowSession,
+    table: &Table,
+    key: &[KeyField<'_>],
+    change: impl FnOnce(MiniTransaction<'_>, LockedRow<'_>) -> Result<T, TableError>,
+) -> Result<Option<T>, TableError> {
+    let (strength, latch) = (LockStrength::Exclusive, BtreeLatch::ModifyLeaf);
+    loop {
+        let RowSession {
+            transaction,
+            context,
+            buffers,
+            ..
+        } = &mut *session;
+        let mut mtr = store.pages.begin(context);
+        match lock_row(store, transaction, &mut mtr, table, key, strength, latch)? {
+            RowLock::Found(position) => {
+                let row = LockedRow {
+                    transaction,
+                    buffers,
+                    position,
+                };
+                return change(mtr, row).map(Some);
+            }
+            RowLock::Missing => {
+                mtr.commit();
+                return Ok(None);
+            }
+            RowLock::Wait => {
+                mtr.commit();
+                store.wait_for_lock(session)?;
+            }
+        }
+    }
 }
 
 fn count(mtr: &MiniTransaction<'_>, counter: Counter) {
@@ -284,10 +353,7 @@ pub fn delete(
     table: &Table,
     key: &[KeyField<'_>],
 ) -> Result<bool, TableError> {
-    store
-        .transactions
-        .become_read_write(&mut session.transaction)?;
-    store.intend(session, table, LockStrength::Exclusive)?;
+    begin_change(store, session, table)?;
     let deleted = delete_row(store, session, table, key)?;
     if deleted {
         let shard = store.pages.metrics.shard(session.context.shard());
@@ -304,27 +370,12 @@ fn delete_row(
     key: &[KeyField<'_>],
 ) -> Result<bool, TableError> {
     let index = &**table.clustered();
-    loop {
-        let RowSession {
+    let marked = with_locked_row(store, session, table, key, |mut mtr, row| {
+        let LockedRow {
             transaction,
-            context,
             buffers,
-            ..
-        } = &mut *session;
-        let mut mtr = store.pages.begin(context);
-        let (strength, latch) = (LockStrength::Exclusive, BtreeLatch::ModifyLeaf);
-        let position = match lock_row(store, transaction, &mut mtr, table, key, strength, latch)? {
-            RowLock::Found(position) => position,
-            RowLock::Missing => {
-                mtr.commit();
-                return Ok(false);
-            }
-            RowLock::Wait => {
-                mtr.commit();
-                store.wait_for_lock(session)?;
-                continue;
-            }
-        };
+            position,
+        } = row;
         buffers.copy_row(table, &position, &mtr);
         let row = position.record(&mtr);
         let roll_pointer = undo_write::delete_mark(store, transaction, table, row)?;
@@ -335,7 +386,10 @@ fn delete_row(
         let changer = store.changer(transaction.id());
         set_delete_mark(&mut mtr, index, &position, true, Some(system), changer);
         mtr.commit();
-        break;
+        Ok(())
+    })?;
+    if marked.is_none() {
+        return Ok(false);
     }
     let old_row = std::mem::take(&mut session.buffers.old_row);
     let mut result = Ok(true);

@@ -17,7 +17,7 @@
 //!
 //! Source: the fact sheet's section 6.6 (`srv_conc_enter_innodb_with_atomics`).
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::*};
 
 use crate::runtime::time::MICROSECOND;
 use crate::runtime::{Cost, WaitKind, cpu, settle, sleep};
@@ -73,6 +73,8 @@ pub struct Admission {
     inside: AtomicUsize,
     waiting: AtomicUsize,
     sleep_delay: AtomicU64,
+    /// The limit holds no more.
+    is_open: AtomicBool,
 }
 
 impl Admission {
@@ -83,6 +85,7 @@ impl Admission {
             inside: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
             sleep_delay: AtomicU64::new(settings.sleep_delay),
+            is_open: AtomicBool::new(false),
         }
     }
 
@@ -111,8 +114,9 @@ impl Admission {
             cpu(Cost::Admission);
             // What has been done so far has taken its time before others see the seat.
             settle();
-            if self.inside.load(Relaxed) < limit {
-                if self.inside.fetch_add(1, AcqRel) < limit {
+            let is_open = self.is_open.load(Acquire);
+            if is_open || self.inside.load(Relaxed) < limit {
+                if self.inside.fetch_add(1, AcqRel) < limit || is_open {
                     break;
                 }
                 self.inside.fetch_sub(1, AcqRel);
@@ -193,6 +197,12 @@ impl Admission {
             self.enter_by_force(seat);
         }
         result
+    }
+
+    /// Lets everybody in from now on: the engine has failed, and who is inside may never
+    /// leave. Who sleeps in front notices at the end of the sleep.
+    pub fn end_waits(&self) {
+        self.is_open.store(true, Release);
     }
 
     /// Threads inside ("queries inside InnoDB").

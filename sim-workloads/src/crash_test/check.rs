@@ -14,7 +14,7 @@ use super::fault::{Fault, FaultKind};
 use super::journal::{Journal, SharedLedger};
 use super::ledger::{RowImage, Rows, fingerprint};
 use crate::run::RunPlan;
-use crate::run::database::Database;
+use crate::run::database::{Database, StatementError};
 use crate::server::EngineServer;
 
 /// Columns of sysbench's tables, by position.
@@ -122,6 +122,10 @@ pub(super) fn set_to_work(
         spawn(&format!("client {number}"), move || {
             let connection = server.connect(number);
             let error = Client::new(number, connection, &script, seed, journal).run(pace);
+            if let StatementError::Aftermath(_) = error {
+                // Another client tells.
+                return;
+            }
             let error = anyhow::Error::from(error).context(format!("client {number}"));
             failed(Fault::of_error(&error));
         });

@@ -68,7 +68,7 @@ impl Client {
     fn event(&mut self) -> Result<(), StatementError> {
         self.draw_statements();
         while let Err(error) = self.attempt() {
-            if let StatementError::Failed(_) = error {
+            if let StatementError::Failed(_) | StatementError::Aftermath(_) = error {
                 return Err(error);
             }
             self.note(Event::RolledBack);

@@ -93,7 +93,7 @@ impl<D: Database> Client<D> {
             match error {
                 StatementError::Deadlock => counters.errors.deadlocks += 1,
                 StatementError::LockWaitTimeout => counters.errors.lock_wait_timeouts += 1,
-                StatementError::Failed(_) => return Err(error),
+                StatementError::Failed(_) | StatementError::Aftermath(_) => return Err(error),
             }
             self.connection.rollback()?;
             if self.shared.gate.is_closed() {

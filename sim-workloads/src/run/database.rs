@@ -27,6 +27,9 @@ pub enum StatementError {
     /// The engine cannot go on.
     #[error(transparent)]
     Failed(#[from] anyhow::Error),
+    /// The engine could not go on before: another client knows why.
+    #[error(transparent)]
+    Aftermath(anyhow::Error),
 }
 
 /// A client's connection. Statements outside of BEGIN and COMMIT commit by themselves.
@@ -77,6 +80,9 @@ pub trait Database: Send + Sync + 'static {
     /// # Errors
     /// If the engine cannot go on.
     fn step(&self) -> Result<(), StatementError>;
+
+    /// A client has given up: whoever waits for it, or for what it has locked, gives up, too.
+    fn fail(&self);
 
     /// The levels now.
     fn levels(&self) -> Levels;

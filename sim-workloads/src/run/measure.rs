@@ -97,6 +97,17 @@ struct Ended {
     failure: Mutex<Option<StatementError>>,
 }
 
+impl Ended {
+    /// Keeps the first failure; of the others' that only say that there was one, one until
+    /// it comes.
+    fn note(&self, failure: StatementError) {
+        let mut first = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        if let None | Some(StatementError::Aftermath(_)) = *first {
+            *first = Some(failure);
+        }
+    }
+}
+
 impl Clients {
     fn start<D: Database>(shared: &Arc<Shared<D>>, drive: &Drive) -> Self {
         let ended = Arc::new(Ended {
@@ -110,8 +121,9 @@ impl Clients {
             spawn_as(TaskRole::User, &format!("client {number}"), move || {
                 if let Err(failure) = Client::connect(number, shared.clone(), script).run() {
                     shared.gate.close();
-                    let mut first = ended.failure.lock().unwrap_or_else(PoisonError::into_inner);
-                    first.get_or_insert(failure);
+                    ended.note(failure);
+                    // The client may have locked what others wait for.
+                    shared.database.fail();
                 }
                 if ended.running.fetch_sub(1, SeqCst) == 1 {
                     ended.all.set();

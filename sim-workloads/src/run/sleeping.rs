@@ -23,6 +23,7 @@ pub(super) struct Sleeping {
     pub steps: AtomicU64,
     pub rollbacks: AtomicU64,
     pub closed: AtomicU64,
+    pub failed: AtomicU64,
     pub metrics: Metrics,
 }
 
@@ -36,6 +37,7 @@ impl Sleeping {
             steps: AtomicU64::new(0),
             rollbacks: AtomicU64::new(0),
             closed: AtomicU64::new(0),
+            failed: AtomicU64::new(0),
             metrics: Metrics::new(1),
         }
     }
@@ -49,6 +51,10 @@ impl Connection for Sleeper {
         sleep(database.statement, WaitKind::RowLock);
         database.metrics.shard(0).increment(Counter::RowsRead);
         let number = database.statements.fetch_add(1, Relaxed) + 1;
+        if database.failed.load(Relaxed) > 0 {
+            let before = anyhow::anyhow!("the disk was full");
+            return Err(StatementError::Aftermath(before));
+        }
         if number == database.fail_at {
             return Err(anyhow::anyhow!("the disk is full").into());
         }
@@ -80,6 +86,10 @@ impl Database for Sleeping {
     fn step(&self) -> Result<(), StatementError> {
         self.steps.fetch_add(1, Relaxed);
         Ok(())
+    }
+
+    fn fail(&self) {
+        self.failed.fetch_add(1, Relaxed);
     }
 
     fn levels(&self) -> Levels {

@@ -136,6 +136,7 @@ impl From<EngineError> for StatementError {
         match error.mysql_number() {
             Some(1213) => StatementError::Deadlock,
             Some(1205) => StatementError::LockWaitTimeout,
+            _ if error.is_aftermath() => StatementError::Aftermath(error.into()),
             _ => StatementError::Failed(error.into()),
         }
     }

@@ -179,6 +179,10 @@ impl Database for EngineServer {
         Ok(())
     }
 
+    fn fail(&self) {
+        self.engine.fail();
+    }
+
     fn levels(&self) -> Levels {
         let levels = self.engine.levels();
         Levels {

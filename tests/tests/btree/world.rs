@@ -14,10 +14,10 @@ use innosim_engine::page::{Column, PageNumber, RecordBuffer, RecordFormat, RollP
 use innosim_engine::page_allocation::create_space;
 use innosim_engine::redo_log::MiniTransactionContext;
 use innosim_engine::redo_log::sandbox::Sandbox;
-use innosim_engine::runtime::profile::CpuProfile;
 use innosim_engine::runtime::virtual_clock::disk::DiskProfile;
 use innosim_engine::runtime::virtual_clock::{Settle, Simulation, SimulationOptions};
 use innosim_tests::disk::solid_state_disk;
+use innosim_tests::machine::four_cores;
 
 pub const SPACE: SpaceId = SpaceId(7);
 
@@ -42,15 +42,7 @@ pub fn virtually_with<T: 'static>(
 
 /// A machine of four cores and a disk.
 pub fn options(seed: u64, disk: DiskProfile) -> SimulationOptions {
-    let cpu = CpuProfile {
-        time_slice_us: 500.0,
-        context_switch_us: 1.0,
-        wake_latency_us: 3.0,
-        wake_call_us: 1.0,
-        io_call_us: 2.0,
-        line_same_socket_ns: 40.0,
-        ..CpuProfile::uniform(4)
-    };
+    let cpu = four_cores();
     SimulationOptions {
         disks: vec![("disk".to_owned(), disk)],
         ..SimulationOptions::new(cpu, seed)

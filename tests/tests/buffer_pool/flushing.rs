@@ -5,7 +5,6 @@ use std::sync::atomic::Ordering::*;
 
 use innosim_engine::buffer_pool::{BufferPoolSettings, FixMode, FlushKind, LruBatch, Waits};
 use innosim_engine::metrics::Counter;
-use innosim_engine::page::SpaceId;
 use innosim_engine::runtime::time::MILLISECOND;
 use innosim_engine::runtime::{self, LatchMode, WaitKind, spawn};
 use innosim_engine::sysvar::FlushLatch;
@@ -267,7 +266,7 @@ fn pages_of_a_closed_tablespace_are_not_written() {
         assert_eq!(pool.flush_list_batch(0, 5, u64::MAX), 5);
         world.sink.release();
         pool.wait_for_flush(0, FlushKind::List);
-        assert!(world.tablespaces.close(SpaceId(SPACE)));
+        assert!(world.tablespaces.close(SPACE));
 
         // Batches that come by free the pages, or make them clean.
         let result = pool.flush_lru_batch(0, &LruBatch { scan_depth: 20 });
@@ -280,9 +279,9 @@ fn pages_of_a_closed_tablespace_are_not_written() {
         let mut waits = Waits::new(0);
         let page = page(399);
         let handle = pool.fix(page, FixMode::IfInPool, &mut waits).unwrap();
-        assert_eq!(pool.discard_space(SpaceId(SPACE)), 1);
+        assert_eq!(pool.discard_space(SPACE), 1);
         pool.unfix(handle);
-        assert_eq!(pool.discard_space(SpaceId(SPACE)), 0);
+        assert_eq!(pool.discard_space(SPACE), 0);
         let statistics = pool.statistics(0);
         assert_eq!(
             (statistics.lru, statistics.free, statistics.dirty),
@@ -305,7 +304,7 @@ fn a_tablespace_is_discarded_after_its_pending_writes() {
         }
         let discarding = {
             let world = world.clone();
-            spawn("drop", move || world.pool.discard_space(SpaceId(SPACE)))
+            spawn("drop", move || world.pool.discard_space(SPACE))
         };
         pause(MILLISECOND);
         world.sink.release();

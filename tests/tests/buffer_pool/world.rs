@@ -3,35 +3,27 @@
 //! doublewrite buffer.
 
 use std::collections::VecDeque;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 
 use innosim_engine::buffer_pool::{
-    BlockHandle, BufferPool, BufferPoolError, BufferPoolSettings, FixMode, FlushKind, FlushedPage,
-    PageSink, PoolHooks, Waits, WriteAheadLog,
+    BufferPool, BufferPoolError, BufferPoolSettings, FixMode, FlushKind, FlushedPage, PageSink,
+    PoolHooks, Waits, WriteAheadLog,
 };
 use innosim_engine::metrics::Metrics;
-use innosim_engine::page::{
-    Lsn, NoLog, PageBytes, PageId, PageType, PageWriter, SpaceId, fil, space_header,
-};
+use innosim_engine::page::{PageBytes, space_header};
 use innosim_engine::runtime::files::{Create, FileKind, FileSystem, IoMode, OpenOptions};
-use innosim_engine::runtime::profile::CpuProfile;
-use innosim_engine::runtime::time::{MICROSECOND, NEVER, Time};
+use innosim_engine::runtime::time::NEVER;
 use innosim_engine::runtime::virtual_clock::{Settle, Simulation, SimulationOptions};
-use innosim_engine::runtime::{
-    Event, JoinHandle, LatchClass, LatchMode, Mutex, WaitKind, sleep, spawn,
-};
+use innosim_engine::runtime::{Event, JoinHandle, LatchClass, Mutex, WaitKind, spawn};
 use innosim_engine::sysvar::FlushMethod;
 use innosim_engine::tablespace::{Tablespaces, offset};
 use innosim_tests::disk::solid_state_disk;
-
-/// The tablespace of all tests.
-pub const SPACE: u32 = 5;
-
-pub fn page(number: u32) -> PageId {
-    PageId::new(SPACE, number)
-}
+use innosim_tests::machine::four_cores;
+use innosim_tests::pages::{FILE, LARGE_LOG, version_of};
+pub use innosim_tests::pages::{PoolUser, SPACE, TestLog, page, pause};
 
 // ---- clocks -------------------------------------------------------------------
 
@@ -41,19 +33,10 @@ pub fn simulation(seed: u64) -> Box<Simulation> {
 }
 
 pub fn simulation_with(seed: u64, settle: Settle) -> Box<Simulation> {
-    let cpu = CpuProfile {
-        time_slice_us: 500.0,
-        context_switch_us: 1.0,
-        wake_latency_us: 3.0,
-        wake_call_us: 1.0,
-        io_call_us: 2.0,
-        line_same_socket_ns: 40.0,
-        ..CpuProfile::uniform(4)
-    };
     let options = SimulationOptions {
         settle,
         disks: vec![("disk".to_owned(), solid_state_disk())],
-        ..SimulationOptions::new(cpu, seed)
+        ..SimulationOptions::new(four_cores(), seed)
     };
     Simulation::new(&options).expect("the profile is valid")
 }
@@ -61,46 +44,6 @@ pub fn simulation_with(seed: u64, settle: Settle) -> Box<Simulation> {
 /// Runs a test under the virtual clock.
 pub fn virtually<T: 'static>(main: impl FnOnce() -> T + 'static) -> T {
     simulation(1).run(main).expect("nobody waits for ever")
-}
-
-// ---- redo log -----------------------------------------------------------------
-
-/// A redo log without redo: LSNs, and how far they are durable.
-#[derive(Default)]
-pub struct TestLog {
-    lsn: AtomicU64,
-    flushed: AtomicU64,
-    pub flushes: AtomicUsize,
-}
-
-impl TestLog {
-    pub fn new() -> Self {
-        let log = TestLog::default();
-        log.lsn.store(1000, Relaxed);
-        log
-    }
-
-    /// The range of a mini-transaction.
-    pub fn reserve(&self) -> (Lsn, Lsn) {
-        let start = self.lsn.fetch_add(10, AcqRel);
-        (start, start + 10)
-    }
-
-    pub fn lsn(&self) -> Lsn {
-        self.lsn.load(Acquire)
-    }
-}
-
-impl WriteAheadLog for TestLog {
-    fn flush_up_to(&self, lsn: Lsn) {
-        sleep(20 * MICROSECOND, WaitKind::LogSync);
-        self.flushed.fetch_max(lsn, AcqRel);
-        self.flushes.fetch_add(1, Relaxed);
-    }
-
-    fn flushed_lsn(&self) -> Lsn {
-        self.flushed.load(Acquire)
-    }
 }
 
 // ---- page sink ----------------------------------------------------------------
@@ -251,20 +194,20 @@ impl PageSink for TestSink {
 /// A pool over one tablespace.
 #[derive(Clone)]
 pub struct World {
-    pub pool: Arc<BufferPool>,
+    pub user: PoolUser,
     pub tablespaces: Arc<Tablespaces>,
     pub metrics: Arc<Metrics>,
-    pub log: Arc<TestLog>,
     pub sink: Arc<TestSink>,
     handlers: Arc<Mutex<Vec<JoinHandle<()>>>>,
     path: PathBuf,
 }
 
-/// A page that is fixed and latched.
-pub struct Latched {
-    pub handle: BlockHandle,
-    mode: LatchMode,
-    held: innosim_engine::runtime::Held,
+impl Deref for World {
+    type Target = PoolUser;
+
+    fn deref(&self) -> &PoolUser {
+        &self.user
+    }
 }
 
 impl World {
@@ -289,10 +232,10 @@ impl World {
         let files = FileSystem::new();
         files.create_directory(directory).unwrap();
         let tablespaces = Arc::new(Tablespaces::new(files, FlushMethod::ODirect, true));
-        let path = directory.join("t1.ibd");
+        let path = directory.join(FILE);
         tablespaces
             .create(
-                SpaceId(SPACE),
+                SPACE,
                 "test/t1",
                 &path,
                 space_header::FLAGS_DYNAMIC_CRC32,
@@ -300,7 +243,8 @@ impl World {
             )
             .unwrap();
         let metrics = Arc::new(Metrics::new(1));
-        let log = Arc::new(TestLog::new());
+        let log = TestLog::new(10, LARGE_LOG).flushing_what_is_asked_for();
+        let log = Arc::new(log);
         let sink = Arc::new(TestSink::new(tablespaces.clone(), log.clone(), batch_pages));
         let hooks = PoolHooks {
             write_ahead_log: log.clone(),
@@ -314,28 +258,13 @@ impl World {
             })
             .collect();
         World {
-            pool,
+            user: PoolUser { pool, log },
             tablespaces,
             metrics,
-            log,
             sink,
             handlers: Arc::new(Mutex::new(LatchClass::Plain, handlers)),
             path,
         }
-    }
-
-    pub fn fix(&self, number: u32) -> BlockHandle {
-        self.try_fix(number).unwrap()
-    }
-
-    pub fn try_fix(&self, number: u32) -> Result<BlockHandle, BufferPoolError> {
-        let mut waits = Waits::new(0);
-        self.pool.fix(page(number), FixMode::Normal, &mut waits)
-    }
-
-    /// Uses a page once.
-    pub fn touch(&self, number: u32) {
-        self.pool.unfix(self.fix(number));
     }
 
     pub fn is_in_pool(&self, number: u32) -> bool {
@@ -350,51 +279,13 @@ impl World {
         }
     }
 
-    pub fn lock(&self, number: u32, mode: LatchMode) -> Latched {
-        let handle = self.fix(number);
-        let held = self.pool.lock_page(handle, mode);
-        Latched { handle, mode, held }
-    }
-
-    pub fn unlock(&self, latched: Latched) {
-        let latch = self.pool.latch(latched.handle);
-        // SAFETY: taken by `lock`.
-        unsafe { latch.unlock(latched.mode, latched.held) };
-        self.pool.unfix(latched.handle);
-    }
-
-    /// Writes a version into a page and notes it, as a mini-transaction would.
-    pub fn modify(&self, number: u32, version: u64) -> (Lsn, Lsn) {
-        let latched = self.lock(number, LatchMode::X);
-        let range = self.modify_latched(&latched, number, version);
-        self.unlock(latched);
-        range
-    }
-
-    pub fn modify_latched(&self, latched: &Latched, number: u32, version: u64) -> (Lsn, Lsn) {
-        assert_eq!(latched.mode, LatchMode::X);
-        let (start, end) = self.log.reserve();
-        // SAFETY: the page is latched in X.
-        let bytes = unsafe { &mut *self.pool.frame(latched.handle) };
-        put_version(bytes, number, version);
-        fil::set_page_lsn(bytes, end);
-        self.pool.note_modified(latched.handle, start, end);
-        (start, end)
-    }
-
-    /// The version of a page that is latched.
-    pub fn version(&self, latched: &Latched) -> u64 {
-        // SAFETY: the page is latched.
-        version_of(unsafe { &*self.pool.frame(latched.handle) })
-    }
-
     /// Reads a page past the pool; judges it.
     pub fn version_in_file(&self, number: u32) -> u64 {
-        let space = self.tablespaces.get(SpaceId(SPACE)).unwrap();
+        let space = self.tablespaces.get(SPACE).unwrap();
         let mut buffer = innosim_engine::runtime::files::AlignedBuffer::new(16384).unwrap();
         let bytes: &mut PageBytes = (&mut buffer[..]).try_into().unwrap();
         space.read_page(page(number).page, bytes).unwrap();
-        version_of(bytes)
+        version_of(bytes).expect("one version")
     }
 
     /// Overwrites a part of a page in the file.
@@ -424,38 +315,7 @@ impl World {
         for handler in std::mem::take(&mut *self.handlers.lock()) {
             handler.join();
         }
-        assert_eq!(self.pool.faults(), Vec::<String>::new());
-        assert_eq!(self.pool.fixed_pages(), 0);
-        for instance in 0..self.pool.instance_count() {
-            let statistics = self.pool.statistics(instance);
-            assert_eq!(statistics.free + statistics.lru, statistics.frames);
-            assert_eq!(statistics.dirty, 0);
-        }
+        self.assert_at_rest();
         self.tablespaces.close_all().unwrap();
     }
-}
-
-/// The same number at three places, so that a mixture of two versions shows.
-const PLACES: [usize; 3] = [100, 8000, 16000];
-
-fn put_version(bytes: &mut PageBytes, number: u32, version: u64) {
-    let mut log = NoLog;
-    let mut writer = PageWriter::new(bytes, &mut log);
-    writer.initialise_page(page(number), PageType::Index);
-    drop(writer);
-    for place in PLACES {
-        bytes[place..place + 8].copy_from_slice(&version.to_be_bytes());
-    }
-}
-
-pub fn version_of(bytes: &PageBytes) -> u64 {
-    let versions =
-        PLACES.map(|place| u64::from_be_bytes(bytes[place..place + 8].try_into().unwrap()));
-    assert_eq!(versions, [versions[0]; 3], "a mixture of versions");
-    versions[0]
-}
-
-/// Sleeps, whatever for.
-pub fn pause(time: Time) {
-    sleep(time, WaitKind::Other);
 }

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use innosim_engine::engine::{Engine, EngineError};
 use innosim_engine::runtime::files::{Create, FileKind, FileSystem, IoMode, OpenOptions};
-use innosim_engine::runtime::{WaitKind, is_virtual};
+use innosim_engine::runtime::time::MILLISECOND;
+use innosim_engine::runtime::{WaitKind, is_virtual, sleep, spawn};
 use innosim_engine::sysvar::Flavor;
 use innosim_engine::sysvar::TransactionIsolation::RepeatableRead;
 use innosim_engine::table::{Assignment, ColumnType, TableDefinition, Value};
@@ -174,6 +175,68 @@ fn statements_that_cannot_be_done_change_nothing() {
         let mut session = engine.session(0);
         let error = session.insert(&table, &row(50, 1)).unwrap_err();
         assert!(error.to_string().contains("shut down"), "{error}");
+    });
+}
+
+/// Overwrites the pages of a table's file from this one on.
+fn damage_pages(file: &Path, first: u64, end: u64) {
+    let options = OpenOptions {
+        create: Create::Existing,
+        io: IoMode::Buffered,
+        kind: FileKind::Other,
+    };
+    let file = FileSystem::new().open(file, options).unwrap();
+    for page in first..end {
+        let at = page * 16_384 + 5_000;
+        file.write_at(b"not what was here", at, WaitKind::Other)
+            .unwrap();
+    }
+}
+
+/// A transaction that can be neither committed nor rolled back keeps its locks: whoever
+/// waits for them is told, and does not wait for `innodb_lock_wait_timeout`, 34 years here.
+#[test]
+fn a_rollback_that_fails_ends_all_waits() {
+    under_both_clocks(|directory| {
+        let settings = settings(&["innodb_lock_wait_timeout=1073741824"]);
+        let engine = create(directory, &settings, STEPPED);
+        sysbench(&engine, 3_000);
+        shut_down(&engine);
+        drop(engine);
+        let (engine, _) = open(directory, &settings, STEPPED);
+        let table = engine.table("sbtest/sbtest1").unwrap();
+        let mut one = engine.session(0);
+        one.begin(RepeatableRead, false).unwrap();
+        // This reads pages of the clustered index; those of the index k are to be damaged.
+        let text = Assignment::set(2, "new");
+        one.update(&table, &[1.into()], &[text]).unwrap();
+        damage_pages(&directory.join("sbtest/sbtest1.ibd"), 4, 64);
+        let waiter = {
+            let (engine, table) = (engine.clone(), table.clone());
+            spawn("waiter", move || {
+                let mut session = engine.session(1);
+                session.begin(RepeatableRead, false).unwrap();
+                let add = [Assignment::add(1, 1)];
+                session.update(&table, &[1.into()], &add).unwrap_err()
+            })
+        };
+        sleep(50 * MILLISECOND, WaitKind::Other);
+        let error = one
+            .update(&table, &[1.into()], &[Assignment::add(1, 1)])
+            .unwrap_err();
+        assert!(error.to_string().contains("checksum"), "{error}");
+        assert!(!error.is_aftermath(), "{error}");
+        let error = waiter.join();
+        assert!(error.is_aftermath(), "{error}");
+        assert!(error.to_string().contains("has failed"), "{error}");
+        // Nothing can be begun or ended any more.
+        for error in [
+            one.rollback().unwrap_err(),
+            one.commit().unwrap_err(),
+            engine.session(2).insert(&table, &row(0, 1)).unwrap_err(),
+        ] {
+            assert!(error.is_aftermath(), "{error}");
+        }
     });
 }
 

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use innosim_engine::engine::{Engine, EngineOptions, EngineRecoveryReport, Session};
 use innosim_engine::runtime::RealMachine;
 use innosim_engine::runtime::files::FileSystem;
-use innosim_engine::runtime::profile::CpuProfile;
 use innosim_engine::runtime::virtual_clock::{Simulation, SimulationOptions};
 use innosim_engine::sysvar::{Flavor, MachineFacts, Options, Settings, resolve};
 use innosim_engine::table::{ReadLock, Row, Table, TableDefinition, Value};
 use innosim_tests::disk::solid_state_disk;
+use innosim_tests::machine::four_cores;
 
 /// A small server of this flavor, with these variables.
 pub fn settings_of(flavor: Flavor, variables: &[&str]) -> Settings {
@@ -43,15 +43,7 @@ pub const WITH_TASKS: EngineOptions = EngineOptions {
 
 /// A machine of four cores and a disk.
 pub fn simulation(seed: u64) -> Box<Simulation> {
-    let cpu = CpuProfile {
-        time_slice_us: 500.0,
-        context_switch_us: 1.0,
-        wake_latency_us: 3.0,
-        wake_call_us: 1.0,
-        io_call_us: 2.0,
-        line_same_socket_ns: 40.0,
-        ..CpuProfile::uniform(4)
-    };
+    let cpu = four_cores();
     let options = SimulationOptions {
         disks: vec![("disk".to_owned(), solid_state_disk())],
         ..SimulationOptions::new(cpu, seed)

@@ -7,9 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering::*};
 use innosim_engine::metrics::{Counter, Reading};
 use innosim_engine::page::{Lsn, PageType};
 use innosim_engine::redo_log::sandbox::Sandbox;
-use innosim_engine::redo_log::{MiniTransactionContext, PoolSource, RedoSettings};
+use innosim_engine::redo_log::{
+    CheckpointSource, MiniTransactionContext, PoolSource, RedoLogError, RedoSettings,
+};
 use innosim_engine::runtime::time::{MILLISECOND, SECOND};
 use innosim_engine::runtime::{WaitKind, sleep, spawn};
+use innosim_engine::tablespace::TablespaceError;
 
 use super::model::clean;
 use super::support::{LOGS, create, page, simulation, threads, under_both_clocks};
@@ -74,6 +77,57 @@ fn the_age_stays_within_the_files_however_often_they_are_filled() {
             })
             .unwrap();
     }
+}
+
+/// A page that is dirty from the start and is never written.
+struct Stuck(Lsn);
+
+impl CheckpointSource for Stuck {
+    fn oldest_modification(&self) -> Option<Lsn> {
+        Some(self.0)
+    }
+    fn request_sync_flush(&self, _: Lsn) {}
+    fn sync_flush(&self, _: Lsn) {
+        sleep(10 * MILLISECOND, WaitKind::Other);
+    }
+    fn flush_files(&self) -> Result<(), TablespaceError> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_wait_for_room_that_would_never_end_can_be_ended() {
+    under_both_clocks(|directory| {
+        for (name, settings) in LOGS {
+            let sandbox = create(&directory.join(name), &settings(), 100, 64);
+            let log = &sandbox.pages.log;
+            log.start(Arc::new(Stuck(log.current_lsn())));
+            let user = {
+                let sandbox = sandbox.clone();
+                spawn("user", move || {
+                    let log = &sandbox.pages.log;
+                    while log.free_check().is_ok() {
+                        let mut context = MiniTransactionContext::new(0);
+                        let mut mtr = sandbox.pages.begin(&mut context);
+                        let handle = mtr.fix_new(page(1)).unwrap();
+                        let mut writer = mtr.writer(handle);
+                        writer.initialise_page(page(1), PageType::UndoLog);
+                        writer.write(100, &[1; 4000]);
+                        drop(writer);
+                        mtr.commit();
+                    }
+                    log.free_check().unwrap_err()
+                })
+            };
+            sleep(500 * MILLISECOND, WaitKind::Other);
+            log.end_room_waits();
+            let error = user.join();
+            assert!(matches!(error, RedoLogError::WaitsEnded), "{name}: {error}");
+            sandbox.start_log();
+            sandbox.flush_all();
+            log.stop().unwrap();
+        }
+    });
 }
 
 #[test]

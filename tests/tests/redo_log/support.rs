@@ -11,10 +11,10 @@ use innosim_engine::redo_log::{
     FileLayout, FreeCheck, LogConcurrency, LogWriting, RedoLimits, RedoLog, RedoSettings,
 };
 use innosim_engine::runtime::files::FileSystem;
-use innosim_engine::runtime::profile::CpuProfile;
 use innosim_engine::runtime::virtual_clock::disk::{CacheProtection, DiskProfile};
 use innosim_engine::runtime::virtual_clock::{Simulation, SimulationOptions};
 use innosim_tests::disk::solid_state_disk;
+use innosim_tests::machine::four_cores;
 
 /// The tablespace of all tests.
 pub const SPACE: u32 = 5;
@@ -26,15 +26,7 @@ pub fn page(number: u32) -> PageId {
 /// A machine of four cores and a disk, whose cache is lost with the power, and which
 /// writes a page whole or not at all.
 pub fn options(seed: u64) -> SimulationOptions {
-    let cpu = CpuProfile {
-        time_slice_us: 500.0,
-        context_switch_us: 1.0,
-        wake_latency_us: 3.0,
-        wake_call_us: 1.0,
-        io_call_us: 2.0,
-        line_same_socket_ns: 40.0,
-        ..CpuProfile::uniform(4)
-    };
+    let cpu = four_cores();
     let mut disk = solid_state_disk();
     if let DiskProfile::SolidState(disk) = &mut disk {
         disk.cache = CacheProtection::Volatile;

@@ -78,6 +78,47 @@ fn a_wait_that_takes_too_long_ends_with_the_next_full_second() {
 }
 
 #[test]
+fn all_waits_end_at_once_and_none_begins() {
+    virtually(1, || {
+        let (locks, metrics) = system(1_000_000_000);
+        let mut holder = locks.join(0);
+        for heap in [2, 3] {
+            let _ = locks.lock_record(&mut holder, page(1), heap, X);
+        }
+        let waiters: Vec<_> = [2, 2, 3]
+            .into_iter()
+            .map(|heap| {
+                let locks = locks.clone();
+                spawn("waiter", move || {
+                    let mut owner = locks.join(1);
+                    let outcome = locks.lock_record(&mut owner, page(1), heap, X);
+                    assert_eq!(outcome, Ok(LockOutcome::Wait));
+                    let result = locks.wait(&mut owner);
+                    locks.leave(owner);
+                    result
+                })
+            })
+            .collect();
+        sleep(5 * MILLISECOND, WaitKind::Other);
+        assert_eq!(metrics.level(Level::RowLockCurrentWaits), 3);
+        locks.end_waits();
+        for waiter in waiters {
+            assert_eq!(waiter.join(), Err(LockError::Ended));
+        }
+        let mut late = locks.join(0);
+        let outcome = locks.lock_record(&mut late, page(1), 2, X);
+        assert_eq!(outcome, Err(LockError::Ended));
+        // What nobody else has can still be locked, and nothing of the requests is left.
+        let outcome = locks.lock_record(&mut late, page(1), 4, X);
+        assert_eq!(outcome, Ok(LockOutcome::Granted));
+        locks.leave(late);
+        locks.leave(holder);
+        assert_eq!(metrics.level(Level::RowLockCurrentWaits), 0);
+        assert_eq!(locks.lock_objects(), 0);
+    });
+}
+
+#[test]
 fn the_lighter_of_two_is_rolled_back() {
     virtually(1, || {
         let (locks, metrics) = system(50);

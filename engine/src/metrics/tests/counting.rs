@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::snapshot;
 use crate::metrics::*;
+use crate::runtime::{JoinHandle, RealMachine, spawn};
 
 #[test]
 fn the_number_of_shards_is_a_power_of_two() {
@@ -56,23 +57,25 @@ fn concurrent_counts_are_all_there() {
     const THREADS: usize = 4;
     const ROUNDS: u64 = 2_000;
     let metrics = Arc::new(Metrics::new(2));
-    std::thread::scope(|scope| {
-        for thread in 0..THREADS {
-            let metrics = Arc::clone(&metrics);
-            scope.spawn(move || {
-                let shard = metrics.shard(thread);
-                for round in 0..ROUNDS {
-                    shard.increment(Counter::BufferPoolReadRequests);
-                    shard.raise(Level::ActiveTransactions, 2);
-                    metrics
-                        .shard(thread + 1)
-                        .lower(Level::ActiveTransactions, 1);
-                    shard.record_call(Set::FlushBatchPages, round + 1);
-                    shard.record_wait(WaitFamily::LogOnFlush, round % 2);
-                    metrics.record_time(Timing::RedoSync, 1000 + round);
-                }
-            });
+    let count = |metrics: &Metrics, thread: usize| {
+        let shard = metrics.shard(thread);
+        for round in 0..ROUNDS {
+            shard.increment(Counter::BufferPoolReadRequests);
+            shard.raise(Level::ActiveTransactions, 2);
+            let next = metrics.shard(thread + 1);
+            next.lower(Level::ActiveTransactions, 1);
+            shard.record_call(Set::FlushBatchPages, round + 1);
+            shard.record_wait(WaitFamily::LogOnFlush, round % 2);
+            metrics.record_time(Timing::RedoSync, 1000 + round);
         }
+    };
+    RealMachine::new(1).run(|| {
+        let start = |thread| {
+            let metrics = Arc::clone(&metrics);
+            spawn("counter", move || count(&metrics, thread))
+        };
+        let tasks: Vec<_> = (0..THREADS).map(start).collect();
+        tasks.into_iter().for_each(JoinHandle::join);
     });
     let all = THREADS as u64 * ROUNDS;
     let seen = snapshot(&metrics);

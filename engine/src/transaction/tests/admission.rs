@@ -83,3 +83,22 @@ fn without_a_limit_nothing_is_counted() {
     admission.enter(&mut seat);
     assert!(!seat.is_inside() && admission.inside() == 0);
 }
+
+#[test]
+fn once_the_waits_have_ended_everybody_gets_in() {
+    virtually(4, || {
+        let admission = Arc::new(admission(1, 5));
+        let mut never_left = Seat::default();
+        admission.enter(&mut never_left);
+        let waiting = {
+            let admission = admission.clone();
+            spawn("user", move || admission.enter(&mut Seat::default()))
+        };
+        sleep(100 * MILLISECOND, WaitKind::Other);
+        assert_eq!((admission.inside(), admission.waiting()), (1, 1));
+        admission.end_waits();
+        waiting.join();
+        admission.enter(&mut Seat::default());
+        assert_eq!((admission.inside(), admission.waiting()), (3, 0));
+    });
+}

@@ -202,6 +202,7 @@ fn a_failure_ends_the_run_at_once() {
     let (database, result, _) = virtually(database, drive("oltp_read_write", 4, TEN_SECONDS));
     assert_eq!(result.unwrap_err().to_string(), "the disk is full");
     assert!(database.statements.load(Relaxed) < 600);
+    assert!(database.failed.load(Relaxed) > 0, "nobody is left waiting");
 }
 
 #[test]

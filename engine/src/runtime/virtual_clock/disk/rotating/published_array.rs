@@ -16,10 +16,10 @@
 //!
 //! So the first step looks like fewer than sixteen disks, the last like disks that choose
 //! what to serve next. [`PROFILE`] is what a search over data sheets came to; the tests hold
-//! it to the published figures and print what it and others give.
+//! it to the published figures.
 
 use super::*;
-use crate::runtime::virtual_clock::disk::test_bench::{Bench, read, write};
+use crate::runtime::virtual_clock::disk::test_bench::{Bench, read};
 use crate::runtime::virtual_clock::disk::{DiskProfile, SECOND};
 
 /// Clients and published reads per second.
@@ -68,17 +68,11 @@ fn fitted() -> RotatingArrayProfile {
     }
 }
 
-/// Requests per second of `clients` without think time, with a share of random page writes.
-fn rate(profile: &RotatingArrayProfile, clients: u32, span: u64, seconds: u64, writes: f64) -> f64 {
+/// Random reads per second of `clients` without think time.
+fn rate(profile: &RotatingArrayProfile, clients: u32, span: u64) -> f64 {
     let mut bench = Bench::new(&DiskProfile::RotatingArray(profile.clone()), 17);
-    let (rates, ..) = bench.closed_load(clients, 2 * SECOND, seconds * SECOND, |bench, _| {
-        let address = bench.address(span, 16384);
-        let is_write = bench.address(1 << 20, 1) < (writes * f64::from(1 << 20)) as u64;
-        if is_write {
-            write(address, 16384)
-        } else {
-            read(address, 16384)
-        }
+    let (rates, ..) = bench.closed_load(clients, 2 * SECOND, 20 * SECOND, |bench, _| {
+        read(bench.address(span, 16384), 16384)
     });
     rates.iter().sum::<f64>() / rates.len() as f64
 }
@@ -86,7 +80,7 @@ fn rate(profile: &RotatingArrayProfile, clients: u32, span: u64, seconds: u64, w
 #[test]
 fn the_fitted_profile_meets_the_published_reads() {
     for (clients, published) in PUBLISHED {
-        let simulated = rate(&fitted(), clients, NARROW, 20, 0.0);
+        let simulated = rate(&fitted(), clients, NARROW);
         let error = simulated / published - 1.0;
         assert!(
             error.abs() < 0.06,
@@ -101,134 +95,8 @@ fn a_wider_span_costs_about_a_fifth() {
     // half a revolution, transfer and overhead that makes 5.2 and 6.3 ms: a ratio of 0.83 for
     // one client. Where the disk can choose, rotation shrinks more than seeks do, and so the
     // ratio falls.
-    let ratio = |clients| {
-        rate(&fitted(), clients, WIDE, 20, 0.0) / rate(&fitted(), clients, NARROW, 20, 0.0)
-    };
+    let ratio = |clients| rate(&fitted(), clients, WIDE) / rate(&fitted(), clients, NARROW);
     let (one, many) = (ratio(1), ratio(64));
     assert!((one - 0.83).abs() < 0.02, "{one}");
     assert!((0.74..one).contains(&many), "{many}");
-}
-
-/// Prints the table of the candidates: `cargo test --release -p innosim-engine
-/// candidates -- --ignored --nocapture`.
-#[test]
-#[ignore = "an exploration of a minute, which asserts nothing"]
-fn candidates() {
-    let savvio_10k4 = DriveProfile::Mechanical {
-        // Seagate, Savvio 10K.4 SAS product manual, December 2009: 677,557 bytes a track.
-        rpm: 10_000.0,
-        media_mib_s: 107.7,
-        seek: SeekProfile {
-            track_to_track_ms: 0.3,
-            average_ms: 3.8,
-            full_stroke_ms: 7.8,
-            write_settle_ms: 0.6,
-        },
-    };
-    let base = fitted();
-    let striped = RotatingArrayProfile {
-        copies: 1,
-        ..base.clone()
-    };
-    let aligned = |profile: &RotatingArrayProfile| RotatingArrayProfile {
-        partition_offset_bytes: 0,
-        ..profile.clone()
-    };
-    let rows = [
-        ("fitted", base.clone()),
-        ("fitted, aligned partition", aligned(&base)),
-        (
-            "fitted, queue depth 4",
-            RotatingArrayProfile {
-                queue_depth: 4,
-                ..base.clone()
-            },
-        ),
-        (
-            "fitted, queue depth 32",
-            RotatingArrayProfile {
-                queue_depth: 32,
-                ..base.clone()
-            },
-        ),
-        (
-            "fitted, look",
-            RotatingArrayProfile {
-                elevator: Elevator::Look,
-                ..base.clone()
-            },
-        ),
-        (
-            "fitted, fifo",
-            RotatingArrayProfile {
-                elevator: Elevator::Fifo,
-                ..base.clone()
-            },
-        ),
-        (
-            "fitted, reads from the freer copy",
-            RotatingArrayProfile {
-                mirror_reads: MirrorReads::FreerCopy,
-                ..base.clone()
-            },
-        ),
-        ("16 striped", aligned(&striped)),
-        (
-            "16 striped, fifo",
-            RotatingArrayProfile {
-                elevator: Elevator::Fifo,
-                ..aligned(&striped)
-            },
-        ),
-        (
-            "6 in RAID 10, 146.8 GB, aligned, depth 16",
-            RotatingArrayProfile {
-                spindles: 6,
-                mirror_reads: MirrorReads::FreerCopy,
-                queue_depth: 16,
-                capacity_gb: 146.8,
-                ..aligned(&base)
-            },
-        ),
-        (
-            "10K.4 sheet, 146.8 GB, stripe 32, depth 6",
-            RotatingArrayProfile {
-                drive: savvio_10k4,
-                capacity_gb: 146.8,
-                stripe_kib: 32,
-                queue_depth: 6,
-                ..base.clone()
-            },
-        ),
-        (
-            "16 exponential servers of 5.8 ms",
-            RotatingArrayProfile {
-                drive: DriveProfile::Exponential { mean_ms: 5.8 },
-                elevator: Elevator::Fifo,
-                command_us: 0.0,
-                latency_us: 0.0,
-                ..aligned(&striped)
-            },
-        ),
-    ];
-    for (name, profile) in rows {
-        print!("{name:42}");
-        for (clients, published) in PUBLISHED {
-            let simulated = rate(&profile, clients, NARROW, 60, 0.0);
-            print!(
-                " {simulated:5.0} {:+5.1} %",
-                (simulated / published - 1.0) * 100.0
-            );
-        }
-        print!(" | 310 GB:");
-        for (clients, _) in PUBLISHED {
-            print!(" {:5.0}", rate(&profile, clients, WIDE, 60, 0.0));
-        }
-        // iostat of the update runs: 2,150 requests/s at a queue of 40, and 1,430 at 33 after
-        // the tablespace had grown, 37 % of them writes. Random uncached page writes are a
-        // crude stand-in for those.
-        let mixed =
-            [(40, NARROW), (33, WIDE)].map(|(queue, span)| rate(&profile, queue, span, 60, 0.37));
-        println!(" | mixed: {:5.0} {:5.0}", mixed[0], mixed[1]);
-    }
 }

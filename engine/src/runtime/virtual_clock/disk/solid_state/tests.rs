@@ -1,8 +1,8 @@
 //! The solid-state disk against queueing theory, arithmetic and the order of things.
 
-mod cost;
 mod order;
 mod queueing;
+mod replay;
 
 use super::{Admission, SolidStateProfile};
 use crate::runtime::virtual_clock::disk::test_bench::Bench;
