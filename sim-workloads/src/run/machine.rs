@@ -103,9 +103,7 @@ impl Machine {
             ..
         } = &mut self.kind
         {
-            simulation
-                .files_mut()
-                .write_out(&self.data, &*directory)?;
+            simulation.files_mut().write_out(&self.data, &*directory)?;
         }
         Ok(())
     }
@@ -179,7 +177,10 @@ mod tests {
                 io: IoMode::Buffered,
                 kind: FileKind::Data,
             };
-            FileSystem::new().open(&path, options).unwrap_err().to_string()
+            FileSystem::new()
+                .open(&path, options)
+                .unwrap_err()
+                .to_string()
         };
         let error = machine.run(opened).unwrap();
         assert!(error.contains(&expected), "{error}");

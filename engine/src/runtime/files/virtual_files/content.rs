@@ -45,7 +45,10 @@ impl Base {
         behind.fill(0);
         let mut found = 0;
         while found < length {
-            match self.file.read_at(&mut bytes[found..], offset + found as u64) {
+            match self
+                .file
+                .read_at(&mut bytes[found..], offset + found as u64)
+            {
                 Ok(0) => {
                     let error = FileError::ShortRead {
                         path: self.host_path.clone(),
@@ -288,12 +291,7 @@ impl Content {
     }
 }
 
-fn read_base(
-    base: Option<&Base>,
-    number: u32,
-    offset: usize,
-    buffer: &mut [u8],
-) -> io::Result<()> {
+fn read_base(base: Option<&Base>, number: u32, offset: usize, buffer: &mut [u8]) -> io::Result<()> {
     let base = base.expect("a page of the base");
     let start = u64::from(number) * IMAGE_BYTES as u64;
     base.read(start + offset as u64, buffer)

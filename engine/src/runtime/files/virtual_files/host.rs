@@ -12,10 +12,10 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use super::VirtualFiles;
 use super::content::{Base, Content};
 use super::journal::finish_write_out;
 use super::names::normal;
-use super::VirtualFiles;
 use crate::runtime::files::error::{FileError, Operation, failed};
 
 impl VirtualFiles {

@@ -226,8 +226,7 @@ impl Journal {
         position: &mut u64,
         watch: Watch<'_>,
     ) -> Result<(), FileError> {
-        let opened =
-            watch(target).and_then(|()| fs::OpenOptions::new().write(true).open(target));
+        let opened = watch(target).and_then(|()| fs::OpenOptions::new().write(true).open(target));
         let file = opened.map_err(failed(target, Operation::Open))?;
         file.set_len(length)
             .map_err(failed(target, Operation::SetLength { length }))?;

@@ -138,8 +138,7 @@ impl VirtualFiles {
             created.map_err(failed(path, Operation::CreateDirectory))
         };
         create(directory)?;
-        let directory =
-            &fs::canonicalize(directory).map_err(failed(directory, Operation::Open))?;
+        let directory = &fs::canonicalize(directory).map_err(failed(directory, Operation::Open))?;
         finish_write_out(directory)?;
         for path in &self.directories {
             if let Ok(rest) = path.strip_prefix(&from) {
@@ -152,7 +151,8 @@ impl VirtualFiles {
         let targets = self.targets(&from, directory);
         let needed = needed(&targets, directory, free(directory).ok())?;
         let mut reserved = Vec::new();
-        let mut journal = JournalWriter::new(directory, watch)?;
+        let mut journal = JournalWriter::new(directory, watch)
+            .map_err(|error| no_room(error, needed, directory))?;
         let path = journal.path().to_path_buf();
         let written = self.write_beside(&targets, &mut journal, &mut reserved, directory, watch);
         let written = written.and_then(|()| {
@@ -399,12 +399,7 @@ fn no_room(error: FileError, needed: u64, directory: &Path) -> WriteOutError {
 
 /// Removes what was written beside, and gives back what was reserved. What cannot be
 /// removed now is as long as the journal, which goes last, says that there is something.
-fn give_up(
-    targets: &[Target<'_>],
-    reserved: &[(PathBuf, u64)],
-    directory: &Path,
-    journal: &Path,
-) {
+fn give_up(targets: &[Target<'_>], reserved: &[(PathBuf, u64)], directory: &Path, journal: &Path) {
     for (path, length) in reserved {
         // To the length that it has: what lies behind its end is given back.
         if let Ok(host) = fs::OpenOptions::new().write(true).open(path) {

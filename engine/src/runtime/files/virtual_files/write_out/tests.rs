@@ -50,7 +50,10 @@ fn mounted(directory: &Path) -> VirtualFiles {
 }
 
 fn write(files: &mut VirtualFiles, path: &str, create: Create, bytes: &[u8], offset: u64) {
-    let id = files.open(Path::new(path), create, FileKind::Data).unwrap().id;
+    let id = files
+        .open(Path::new(path), create, FileKind::Data)
+        .unwrap()
+        .id;
     files
         .write_through(id, Source::Bytes(bytes), offset, &mut Vec::new())
         .unwrap();
@@ -103,7 +106,8 @@ fn every_error_of_the_host_leaves_all_or_nothing_of_it() {
             Err(WriteOutError::Unfinished { error }) => {
                 unfinished += 1;
                 assert!(error.is_out_of_space());
-                assert!(is_write_out_unfinished(root));
+                // At the very last, only that the journal is gone was not yet durable.
+                assert!(is_write_out_unfinished(root) || tree(root) == after);
                 // There is room again, and somebody begins from there.
                 drop(mounted(root));
                 assert!(tree(root) == after, "{fatal}");
@@ -124,7 +128,10 @@ fn every_error_of_the_host_leaves_all_or_nothing_of_it() {
             }
         }
     }
-    assert!(unchanged >= 10 && unfinished >= 8, "{unchanged} {unfinished}");
+    assert!(
+        unchanged >= 10 && unfinished >= 8,
+        "{unchanged} {unfinished}"
+    );
 }
 
 #[test]
