@@ -315,9 +315,8 @@ fn remove_new(directory: &Path, journal: &Path) -> Result<(), FileError> {
     let entries = fs::read_dir(directory).and_then(Iterator::collect::<io::Result<Vec<_>>>);
     for entry in entries.map_err(failed(directory, Operation::List))? {
         let path = entry.path();
-        let kind = entry.file_type();
-        let kind = kind.map_err(failed(&path, Operation::List))?;
-        if kind.is_dir() {
+        // Links are followed, as they are when a directory is mounted.
+        if fs::metadata(&path).is_ok_and(|metadata| metadata.is_dir()) {
             remove_new(&path, journal)?;
         } else if path != journal && path.as_os_str().as_bytes().ends_with(NEW.as_bytes()) {
             let removed = done_before(fs::remove_file(&path));

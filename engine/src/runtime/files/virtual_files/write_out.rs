@@ -242,7 +242,7 @@ impl VirtualFiles {
                 continue;
             };
             let mut runs: Vec<Run> = Vec::new();
-            self.write_pages(target, &host_path, &mut |offset, bytes| {
+            self.write_pages(target, &host_path, |offset, bytes| {
                 journal.append(bytes, watch)?;
                 let length = bytes.len() as u64;
                 match runs.last_mut() {
@@ -273,7 +273,7 @@ impl VirtualFiles {
         // Pages of zeros stay holes.
         host.set_len(length)
             .map_err(failed(path, Operation::SetLength { length }))?;
-        self.write_pages(target, path, &mut |offset, bytes| {
+        self.write_pages(target, path, |offset, bytes| {
             let operation = Operation::Write {
                 offset,
                 length: bytes.len() as u64,
@@ -292,7 +292,7 @@ impl VirtualFiles {
         &self,
         target: &Target<'_>,
         path: &Path,
-        write: &mut dyn FnMut(u64, &[u8]) -> Result<(), FileError>,
+        mut write: impl FnMut(u64, &[u8]) -> Result<(), FileError>,
     ) -> Result<(), FileError> {
         let file = target.file;
         let mut buffer = Vec::with_capacity(CHUNK);
