@@ -18,9 +18,11 @@
 //! * [`report`] – what is counted while statements run, sysbench's texts and the
 //!   JSON documents made from it.
 //! * [`stats`] – means, confidence intervals and fits for comparing runs.
+//! * [`complaint`] – errors in words.
 //! * [`progress`] – bars and lines on standard error while all that runs.
 
 pub mod cli;
+pub mod complaint;
 pub mod crash_test;
 pub mod demo;
 pub mod kernel;

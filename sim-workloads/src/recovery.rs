@@ -17,6 +17,8 @@ use innosim_engine::runtime::time::to_seconds;
 use serde::Serialize;
 
 use crate::run::RunPlan;
+use crate::run::data_directory::finish;
+use crate::run::pool_memory;
 
 /// What a recovery has found and done.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -99,6 +101,8 @@ pub struct StepTimes {
 /// If the directory is in use, is none of ours, or cannot be recovered; its files are then
 /// as they were, but for torn pages that could be repaired.
 pub fn recover(plan: &RunPlan, directory: &Path, check: bool) -> anyhow::Result<RecoveryDocument> {
+    pool_memory::require(plan)?;
+    finish(directory)?;
     RealMachine::new(plan.seed).run(|| {
         let files = FileSystem::new();
         let options = EngineOptions {

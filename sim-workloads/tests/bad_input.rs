@@ -238,7 +238,7 @@ fn a_page_with_a_wrong_checksum() {
     let file = datadir.join("sbtest/sbtest1.ibd");
     // The root of the clustered index, which nobody can do without.
     damage(&file, 3);
-    refused(&datadir, &["sbtest1.ibd", "page 3", "checksum"]);
+    refused(&datadir, &[file.to_str().unwrap(), "page 3", "checksum"]);
 }
 
 #[test]
@@ -331,6 +331,84 @@ fn a_disk_that_becomes_full() {
     assert!(message.contains("No space left on device"), "{message}");
 }
 
+/// The changes of a run under the virtual clock have no room: the files are as they were,
+/// and the next run begins from there.
+#[test]
+fn a_disk_without_room_for_what_a_run_has_changed() {
+    let directory = tempfile::tempdir().unwrap();
+    let copy = tempfile::tempdir().unwrap();
+    let (small, copy) = (SMALL.join(" "), copy.path().display());
+    let run = format!(
+        "\"$2\" run {small} --datadir \"$1/data\" --workload oltp_write_only --events 2000"
+    );
+    let script = format!(
+        "\"$2\" prepare {small} --datadir \"$1/data\" && cp -a \"$1/data\" {copy} || exit 90
+         dd if=/dev/zero of=\"$1/full\" bs=64k 2>/dev/null
+         {run}; code=$?
+         diff -r \"$1/data\" {copy}/data >&2 || exit 91
+         rm \"$1/full\"; {run} >/dev/null 2>&1 || exit 92
+         diff -r \"$1/data\" {copy}/data >/dev/null && exit 93
+         exit $code"
+    );
+    let Some(output) = call_on_small_disk("90m", directory.path(), &script) else {
+        return;
+    };
+    let message = complaint(&output, 1);
+    for part in ["no room for ", "MiB, and 0 MiB are free"] {
+        assert!(message.contains(part), "{message}");
+    }
+    let lines = message.lines().filter(|line| line.contains("no room"));
+    assert_eq!(lines.count(), 1, "{message}");
+}
+
+#[test]
+fn a_buffer_pool_larger_than_the_machine_is_refused_before_anything_is_loaded() {
+    let directory = tempfile::tempdir().unwrap();
+    for clock in ["--clock=real", "--clock=virtual"] {
+        let datadir = directory.path().join(clock);
+        let more = ["--set=innodb_buffer_pool_size=100T", clock];
+        let message = complaint(&call("run", &datadir, &more), 1);
+        let expected = "innodb_buffer_pool_size = 100T: ";
+        assert!(message.starts_with(expected), "{message}");
+        assert!(message.contains("this machine has "), "{message}");
+        assert!(!datadir.exists());
+    }
+}
+
+#[test]
+fn numbers_too_large_for_any_variable_are_warned_of() {
+    let directory = tempfile::tempdir().unwrap();
+    let datadir = directory.path().join("data");
+    let output = call(
+        "prepare",
+        &datadir,
+        &["--set=innodb_io_capacity=20000000000000000000"],
+    );
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{errors}");
+    let expected = "warning: --set: innodb_io_capacity: 20000000000000000000 is out of range";
+    assert!(errors.contains(expected), "{errors}");
+}
+
+#[test]
+fn a_long_line_is_quoted_briefly() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("my.cnf");
+    fs::write(
+        &file,
+        format!("[mysqld]\nx\u{1b}[2J {}\n", "y".repeat(300_000)),
+    )
+    .unwrap();
+    let call = ["run", "--defaults-file", file.to_str().unwrap()];
+    let output = Command::new(PROGRAM).args(call).output().unwrap();
+    let message = complaint(&output, 2);
+    assert!(message.len() < 400, "{} bytes", message.len());
+    assert!(
+        message.contains("x\\u{1b}[2J yyy") && message.contains('…'),
+        "{message}"
+    );
+}
+
 #[test]
 fn calls_that_are_wrong() {
     let directory = tempfile::tempdir().unwrap();
@@ -358,6 +436,31 @@ fn calls_that_are_wrong() {
         ),
         (vec!["prepare"], ["--datadir", "missing"]),
         (vec!["run", "--threads=0"], ["--threads=0", "1 to 16384"]),
+        (
+            vec!["run", "--threads", "-1"],
+            ["--threads=-1", "1 to 16384"],
+        ),
+        (vec!["run", "--time", "-1"], ["--time=-1", "0 to 10000000"]),
+        (
+            vec!["sweep", "--repeat", "-3"],
+            ["--repeat=-3", "1 to 10000"],
+        ),
+        (
+            vec!["crash-test", "--crashes", "-3"],
+            ["--crashes=-3", "accepted is"],
+        ),
+        (
+            vec!["run", "--set=innodb_page_size=7"],
+            ["innodb_page_size = 7", "accepted: 16384"],
+        ),
+        (
+            vec!["sweep", "--vary=machine=host", "--clock=real"],
+            ["--vary machine", "virtual clock"],
+        ),
+        (
+            vec!["sweep", "--vary=datadir=/a,/b"],
+            ["--vary datadir", "its own"],
+        ),
         (
             vec!["run", "--json=/nowhere/a.json"],
             ["/nowhere/a.json", "directory that exists"],

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::excerpt::Excerpt;
 use super::flavor::Flavor;
 use super::value::{Malformed, Remark};
 
@@ -51,7 +52,8 @@ pub enum Problem {
     UnreadableFile(String),
     /// An included file or directory cannot be read.
     #[error(
-        "cannot read '{path}', neither beside this file nor from the working directory: {reason}"
+        "cannot read '{}', neither beside this file nor from the working directory: {reason}",
+        Excerpt(.path)
     )]
     UnreadableInclude {
         /// As written.
@@ -63,22 +65,25 @@ pub enum Problem {
     #[error("more than {0} option files are included: is there a cycle?")]
     TooManyFiles(usize),
     /// An option stands before the first group.
-    #[error("option '{0}' stands before any [group]")]
+    #[error("option '{}' stands before any [group]", Excerpt(.0))]
     OptionWithoutGroup(String),
     /// A group line lacks its closing bracket.
-    #[error("wrong group definition '{0}': expected [group]")]
+    #[error("wrong group definition '{}': expected [group]", Excerpt(.0))]
     MalformedGroup(String),
     /// A line that begins with an exclamation mark is neither kind of include.
-    #[error("wrong directive '{0}': expected !include FILE or !includedir DIRECTORY")]
+    #[error(
+        "wrong directive '{}': expected !include FILE or !includedir DIRECTORY",
+        Excerpt(.0)
+    )]
     MalformedDirective(String),
     /// The line is no option: most often a forgotten equals sign.
-    #[error("'{0}' is no option name: expected NAME, or NAME = VALUE")]
+    #[error("'{}' is no option name: expected NAME, or NAME = VALUE", Excerpt(.0))]
     MalformedName(String),
     /// `--set` was given something else than an assignment.
-    #[error("'{0}' is no assignment: expected NAME=VALUE")]
+    #[error("'{}' is no assignment: expected NAME=VALUE", Excerpt(.0))]
     MalformedAssignment(String),
     /// The value cannot be read.
-    #[error("{name} = {value}: {reason}; accepted: {accepted}")]
+    #[error("{name} = {}: {reason}; accepted: {accepted}", Excerpt(.value))]
     MalformedValue {
         /// The variable.
         name: String,
@@ -99,7 +104,8 @@ pub enum Problem {
     },
     /// A prefix that sets the value by itself was given another one.
     #[error(
-        "{name} = {value}: an option with the prefix skip_, disable_ or enable_ takes no value"
+        "{} = {}: an option with the prefix skip_, disable_ or enable_ takes no value",
+        Excerpt(.name), Excerpt(.value)
     )]
     UnexpectedValue {
         /// The option as written.
@@ -108,10 +114,14 @@ pub enum Problem {
         value: String,
     },
     /// The server can do this and innosim cannot.
-    #[error("innodb_page_size = {0}: innosim has pages of 16384 bytes only")]
-    UnsupportedPageSize(u64),
+    #[error(
+        "innodb_page_size = {}: accepted: 16384, also written 16K or 16k; innosim has pages of \
+         that size only",
+        Excerpt(.0)
+    )]
+    UnsupportedPageSize(String),
     /// `--set` names a variable that nobody knows.
-    #[error("unknown variable '{name}'{}", suggestion(.nearest))]
+    #[error("unknown variable '{}'{}", Excerpt(.name), suggestion(.nearest))]
     UnknownName {
         /// As written.
         name: String,
@@ -153,7 +163,7 @@ impl fmt::Display for OptionWarning {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum WarningKind {
     /// Nobody knows the name.
-    #[error("unknown variable '{name}'{}; it is ignored", suggestion(.nearest))]
+    #[error("unknown variable '{}'{}; it is ignored", Excerpt(.name), suggestion(.nearest))]
     UnknownName {
         /// As written.
         name: String,
@@ -237,7 +247,7 @@ pub enum WarningKind {
         name: &'static str,
     },
     /// An InnoDB setting stands in a group that no server reads.
-    #[error("{name} has no effect: the server does not read the group [{group}]")]
+    #[error("{name} has no effect: the server does not read the group [{}]", Excerpt(.group))]
     GroupNotRead {
         /// The variable.
         name: &'static str,
@@ -245,7 +255,7 @@ pub enum WarningKind {
         group: String,
     },
     /// A relative include was found, and where.
-    #[error("'{path}' is read {found}{}", where_mysql_looks(.found))]
+    #[error("'{}' is read {found}{}", Excerpt(.path), where_mysql_looks(.found))]
     IncludeFound {
         /// As written.
         path: String,
@@ -253,7 +263,7 @@ pub enum WarningKind {
         found: IncludeBase,
     },
     /// An include was not followed: files include each other too deeply.
-    #[error("'{path}' is not read: includes are followed {depth} deep only")]
+    #[error("'{}' is not read: includes are followed {depth} deep only", Excerpt(.path))]
     IncludeTooDeep {
         /// As written.
         path: String,
@@ -350,5 +360,63 @@ mod tests {
             },
         };
         assert_eq!(unknown.to_string(), "--set: unknown variable 'x'");
+    }
+
+    #[test]
+    fn a_page_size_that_is_refused_is_told_as_written_with_what_is_accepted() {
+        let message = Problem::UnsupportedPageSize("7".to_owned()).to_string();
+        assert!(message.contains("= 7: accepted: 16384"), "{message}");
+    }
+
+    #[test]
+    fn what_was_written_is_quoted_briefly_and_without_control_characters() {
+        let text = "x\u{1b}[2J".to_owned() + &"y".repeat(300_000);
+        let own = || text.clone();
+        let problems = [
+            Problem::OptionWithoutGroup(own()),
+            Problem::MalformedGroup(own()),
+            Problem::MalformedDirective(own()),
+            Problem::MalformedName(own()),
+            Problem::MalformedAssignment(own()),
+            Problem::MalformedValue {
+                name: "innodb_io_capacity".to_owned(),
+                value: own(),
+                reason: Malformed::UnknownSuffix('\u{1b}'),
+                accepted: "an integer".to_owned(),
+            },
+            Problem::UnexpectedValue {
+                name: own(),
+                value: own(),
+            },
+            Problem::UnknownName {
+                name: own(),
+                nearest: None,
+            },
+        ];
+        let warnings = [
+            WarningKind::UnknownName {
+                name: own(),
+                nearest: None,
+            },
+            WarningKind::GroupNotRead {
+                name: "innodb_io_capacity",
+                group: own(),
+            },
+            WarningKind::Value {
+                name: "innodb_io_capacity",
+                remark: Remark::RoundedToBlock {
+                    given: own(),
+                    used: 1,
+                    block_size: 1,
+                },
+            },
+        ];
+        let problems = problems.iter().map(Problem::to_string);
+        for message in problems.chain(warnings.iter().map(WarningKind::to_string)) {
+            assert!(message.chars().count() < 300, "{message}");
+            assert!(!message.contains(char::is_control), "{message:?}");
+            assert!(message.contains("\\u{1b}[2Jyyy"), "{message}");
+            assert!(message.contains('…'), "{message}");
+        }
     }
 }

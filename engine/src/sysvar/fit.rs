@@ -179,7 +179,7 @@ impl Draft<'_> {
         match self.assigned("innodb_page_size") {
             Some(assignment) if size != PAGE_SIZE => vec![OptionError {
                 location: assignment.location.clone(),
-                problem: Problem::UnsupportedPageSize(size),
+                problem: Problem::UnsupportedPageSize(assignment.written.clone()),
             }],
             _ => Vec::new(),
         }

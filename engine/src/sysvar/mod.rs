@@ -31,6 +31,7 @@
 mod choices;
 mod derive;
 mod errors;
+mod excerpt;
 mod explain;
 mod fit;
 mod flavor;
@@ -56,6 +57,7 @@ pub use choices::{
 };
 pub use derive::DerivedDefault;
 pub use errors::{IncludeBase, Level, Location, OptionError, OptionWarning, Problem, WarningKind};
+pub use excerpt::Excerpt;
 pub use explain::{Explanation, FlavorRow, explain, explain_definition};
 pub use flavor::{Flavor, UnknownFlavor};
 pub use modelled::{MODELLED, Values, is_modelled};

@@ -36,11 +36,12 @@ pub(super) fn parse_number(text: &str) -> Result<Number, Malformed> {
         Some('e' | 'E') => 60,
         Some(letter) => return Err(Malformed::UnknownSuffix(letter)),
     };
-    // Digits too many for an i128 are out of range as surely as 2^64.
+    // Digits too many for an i128 are out of range as surely as 2^64, and that is one too
+    // many for the highest maximum.
     let magnitude = digits
         .parse::<i128>()
         .unwrap_or(i128::MAX)
-        .min(i128::from(u64::MAX));
+        .min(i128::from(u64::MAX) + 1);
     let value = magnitude << shift;
     Ok(Number {
         value: if negative { -value } else { value },

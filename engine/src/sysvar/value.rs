@@ -20,6 +20,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
+use super::excerpt::Excerpt;
 use super::flavor::Flavor;
 use super::number::{parse_number, parse_real};
 use super::registry::{Kind, VariableDefinition};
@@ -86,7 +87,7 @@ pub struct Reading {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Remark {
     /// The number was outside the accepted range.
-    #[error("{given} is out of range: set to {used}; accepted: {accepted}")]
+    #[error("{} is out of range: set to {used}; accepted: {accepted}", Excerpt(.given))]
     OutOfRange {
         /// As written.
         given: String,
@@ -96,7 +97,7 @@ pub enum Remark {
         accepted: String,
     },
     /// The number was no multiple of the variable's block size.
-    #[error("{given} is rounded down to {used}, a multiple of {block_size}")]
+    #[error("{} is rounded down to {used}, a multiple of {block_size}", Excerpt(.given))]
     RoundedToBlock {
         /// As written.
         given: String,
@@ -106,7 +107,7 @@ pub enum Remark {
         block_size: u64,
     },
     /// Letters follow the suffix; the server looks at the first letter only.
-    #[error("only the first letter of the suffix '{suffix}' counts: read as {used}")]
+    #[error("only the first letter of the suffix '{}' counts: read as {used}", Excerpt(.suffix))]
     LongSuffix {
         /// The whole suffix.
         suffix: String,
@@ -131,7 +132,7 @@ pub enum Malformed {
     #[error("not a number")]
     NotANumber,
     /// The number is followed by something that is no suffix; its first letter.
-    #[error("unknown suffix '{0}'")]
+    #[error("unknown suffix '{}'", Excerpt(.0.encode_utf8(&mut [0; 4])))]
     UnknownSuffix(char),
     /// Neither ON nor OFF nor one of their spellings.
     #[error("not a boolean")]
@@ -378,6 +379,28 @@ mod tests {
             (Some(GIB), 0),
             "the maximum is in range"
         );
+    }
+
+    #[test]
+    fn a_number_past_2_to_the_64_is_remarked_on_whatever_the_maximum_is() {
+        for definition in registry::all() {
+            let Kind::Integer { .. } = definition.kind else {
+                continue;
+            };
+            for text in ["18446744073709551616", "16E", "99999999999999999999999999"] {
+                for flavor in Flavor::ALL {
+                    let reading = read_value(definition, flavor, text).unwrap();
+                    assert!(
+                        reading
+                            .remarks
+                            .iter()
+                            .any(|remark| matches!(remark, Remark::OutOfRange { .. })),
+                        "{}={text}",
+                        definition.name
+                    );
+                }
+            }
+        }
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub(super) struct Arguments {
     #[command(flatten)]
     run: RunArguments,
     /// How often the power fails, or a process is killed [default: 100]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     crashes: Option<String>,
     /// Whether completed writes survive in the disk's cache when the power fails:
     /// protected, volatile, or as in the machine's profile, with its sectors, too
@@ -49,7 +49,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "F|-")]
     json: Option<PathBuf>,
     /// Be the process that is killed, for the so manieth time
-    #[arg(long, value_name = "N", hide = true)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, hide = true)]
     victim: Option<u64>,
 }
 

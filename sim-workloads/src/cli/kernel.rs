@@ -20,7 +20,12 @@ pub(super) struct Arguments {
     #[arg(long, value_enum, default_value_t = SettleRule::Lazy)]
     settle: SettleRule,
     /// The first seed; the same seed gives the same result to the last bit.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(
+        long,
+        value_name = "N",
+        allow_negative_numbers = true,
+        default_value_t = 1
+    )]
     seed: u64,
     /// A machine profile by name, or a TOML file; by default that of the report.
     #[arg(long, value_name = "NAME|F.toml")]

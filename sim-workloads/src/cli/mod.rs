@@ -26,6 +26,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::complaint::{in_words, printable};
 use crate::progress::say;
 
 /// An InnoDB-like storage engine in real and in virtual time.
@@ -103,7 +104,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 /// Tells what the user should know, on standard error.
 fn warn(warnings: &[String]) {
-    for warning in warnings {
+    for warning in warnings.iter().map(|warning| printable(warning)) {
         match warning.strip_prefix("note: ") {
             Some(note) => say(format_args!("innosim: note: {note}")),
             None => say(format_args!("innosim: warning: {warning}")),
@@ -113,8 +114,8 @@ fn warn(warnings: &[String]) {
 
 /// An error may be many problems, one a line.
 fn complain(error: &anyhow::Error) {
-    for line in format!("{error:#}").lines() {
-        say(format_args!("innosim: {line}"));
+    for line in in_words(error).lines() {
+        say(format_args!("innosim: {}", printable(line)));
     }
 }
 

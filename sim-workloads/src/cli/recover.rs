@@ -27,7 +27,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "V")]
     flavor: Option<String>,
     /// What sizes were divided by [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     scale: Option<String>,
     /// Check all pages, trees and indexes afterwards; faults are exit code 1
     #[arg(long)]

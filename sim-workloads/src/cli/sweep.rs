@@ -27,10 +27,10 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "NAME=V1,V2,…")]
     vary: Vec<String>,
     /// Seeds for each combination, from --seed on [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     repeat: Option<String>,
     /// Runs at a time [default: as many as there are CPUs]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     jobs: Option<String>,
     /// Write a line for every run as CSV to a file
     #[arg(long, value_name = "F")]

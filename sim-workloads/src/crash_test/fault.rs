@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::complaint::in_words;
+
 /// What is wrong, by what was promised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -45,7 +47,7 @@ pub struct Fault {
 impl Fault {
     /// An error of the engine. One about a page whose bytes are wrong is told apart.
     pub fn of_error(error: &anyhow::Error) -> Fault {
-        let text = format!("{error:#}");
+        let text = in_words(error);
         // The errors are nested by many modules; what they have in common is the page's
         // own words.
         let damaged = ["checksum 0x", "torn, low LSN word", "cannot be repaired"];

@@ -8,7 +8,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use innosim_engine::sysvar::{nearest, registry};
+use innosim_engine::sysvar::{Excerpt, nearest, registry};
 
 /// Options of a run.
 #[derive(Debug, Clone, Default, PartialEq, clap::Args)]
@@ -28,32 +28,32 @@ pub struct RunArguments {
     #[arg(long, value_name = "W")]
     pub workload: Option<String>,
     /// Tables [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub tables: Option<String>,
     /// Rows in each table, before they are divided by the scale [default: 10000]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub table_size: Option<String>,
     /// Client threads [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub threads: Option<String>,
     /// Seconds to measure; 0 for no limit, which needs --events [default: 10, or 0 with
     /// --events]
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
     pub time: Option<String>,
     /// Transactions to measure; 0 for no limit. With one thread, flushing, purge and
     /// checkpoints then happen after every 100 transactions, not by the clock
     /// [default: 0]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub events: Option<String>,
     /// Seconds to run before the measurement begins [default: 0]
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
     pub warmup_time: Option<String>,
     /// Which rows are hot: uniform, gaussian, special, pareto or zipfian [default: that of
     /// the workload's sysbench]
     #[arg(long, value_name = "T")]
     pub rand_type: Option<String>,
     /// Seconds between intermediate lines; 0 for none [default: 0]
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
     pub report_interval: Option<String>,
     /// virtual: a modelled machine, the same result for the same seed; real: this one
     /// [default: virtual]
@@ -65,10 +65,10 @@ pub struct RunArguments {
     #[arg(long, value_name = "NAME|F.toml")]
     pub machine: Option<String>,
     /// Divide rows, buffer pool and redo capacity by this [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub scale: Option<String>,
     /// The seed of everything random [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub seed: Option<String>,
     /// When CPU time is accounted for: lazy, before anybody could notice; or always, at
     /// every latch [default: lazy]
@@ -87,7 +87,8 @@ pub struct RunArguments {
 /// A name that is neither an option that can vary nor a system variable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "--vary {name}: accepted are {}, and every system variable{}",
+    "--vary {}: accepted are {}, and every system variable{}",
+    Excerpt(.name),
     RunArguments::VARYING.join(", "),
     .nearest.map_or(String::new(), |name| format!(" (did you mean {name}?)"))
 )]

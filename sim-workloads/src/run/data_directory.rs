@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 use anyhow::{Context, bail};
-use innosim_engine::runtime::files::FileError;
+use innosim_engine::runtime::files::{FileError, finish_write_out, is_write_out_unfinished};
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -28,14 +28,15 @@ pub struct DataDirectory {
 
 impl DataDirectory {
     /// The directory of a plan, which is made if it is not there; or a temporary one that
-    /// goes with this value.
+    /// goes with this value. What an earlier run did not come to write is written.
     ///
     /// # Errors
-    /// If it cannot be made.
+    /// If it cannot be made, or that not be written.
     pub fn new(files: &RunFiles) -> anyhow::Result<Self> {
         match files {
             RunFiles::Kept(path) | RunFiles::Base(path) => {
                 fs::create_dir_all(path).with_context(|| path.display().to_string())?;
+                finish(path)?;
                 Ok(DataDirectory {
                     path: path.into(),
                     _temporary: None,
@@ -55,6 +56,19 @@ impl DataDirectory {
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// Finishes what a run under the virtual clock was interrupted in: writing its changes
+/// into the directory.
+///
+/// # Errors
+/// If somebody else uses the directory, or the host cannot write.
+pub fn finish(directory: &Path) -> anyhow::Result<()> {
+    if is_write_out_unfinished(directory) {
+        let _lock = HostLock::take(directory, false)?;
+        finish_write_out(directory)?;
+    }
+    Ok(())
 }
 
 /// That a directory of the host is not changed by others while a simulation has its files.

@@ -10,6 +10,7 @@ use super::host_usage::HostUsage;
 use super::machine::Machine;
 use super::measure::{Drive, Measurement, measure};
 use super::plan::{RunFiles, RunPlan};
+use super::pool_memory;
 use crate::report::IntervalLine;
 use crate::report::json::RunDocument;
 
@@ -74,12 +75,14 @@ pub struct RunResult {
 /// went well; a run under the virtual clock that fails leaves it as it was prepared.
 ///
 /// # Errors
-/// If machine or files cannot be made, or the engine cannot go on.
+/// If there is no memory for the buffer pool, machine or files cannot be made, or the
+/// engine cannot go on.
 pub fn execute<S: Server>(
     plan: &RunPlan,
     mut watch: impl Watch + 'static,
 ) -> anyhow::Result<RunResult> {
     let usage = HostUsage::begin();
+    pool_memory::require(plan)?;
     let directory = DataDirectory::new(&plan.files)?;
     S::prepare(plan, directory.path(), &mut watch)?;
     let mut machine = Machine::new(plan, directory.path())?;

@@ -8,7 +8,6 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use innosim_engine::runtime::RealMachine;
 use innosim_engine::runtime::virtual_clock::{Simulation, SimulationOptions};
 
@@ -16,8 +15,9 @@ use super::data_directory::HostLock;
 use super::plan::{Clock, RunFiles, RunPlan};
 use crate::machine::memory;
 
-/// Where the data directory is among virtual files.
-const VIRTUAL_DATA: &str = "data";
+/// Where the files of a temporary directory are among virtual files. Those of a directory
+/// that the user knows are where the user has them, so that messages name them so.
+const TEMPORARY_DATA: &str = "data";
 
 /// A machine, switched on.
 pub struct Machine {
@@ -53,16 +53,18 @@ impl Machine {
                     ..plan.machine.simulation_options(plan.seed, plan.spin())
                 };
                 let mut simulation = Simulation::new(&options)?;
-                let files = simulation.files_mut();
-                let mounted = files.mount(directory, VIRTUAL_DATA);
-                mounted.with_context(|| directory.display().to_string())?;
+                let data = match plan.files {
+                    RunFiles::Temporary => Path::new(TEMPORARY_DATA),
+                    RunFiles::Kept(_) | RunFiles::Base(_) => directory,
+                };
+                simulation.files_mut().mount(directory, data)?;
                 Ok(Machine {
                     kind: Kind::Virtual {
                         simulation,
                         directory: directory.into(),
                         _lock: lock,
                     },
-                    data: VIRTUAL_DATA.into(),
+                    data: data.into(),
                 })
             }
             Clock::Real => Ok(Machine {
@@ -89,10 +91,11 @@ impl Machine {
     }
 
     /// Writes what has changed in the virtual files into the directory of the host. Under
-    /// the real clock it is there already.
+    /// the real clock it is there already. Either all of it is written or nothing: see
+    /// [`write_out`](innosim_engine::runtime::files::VirtualFiles::write_out).
     ///
     /// # Errors
-    /// If the host cannot write them.
+    /// If the host has no room, or cannot write.
     pub fn write_out(&mut self) -> anyhow::Result<()> {
         if let Kind::Virtual {
             simulation,
@@ -100,8 +103,7 @@ impl Machine {
             ..
         } = &mut self.kind
         {
-            let written = simulation.files_mut().write_out(VIRTUAL_DATA, &*directory);
-            written.with_context(|| directory.display().to_string())?;
+            simulation.files_mut().write_out(&self.data, &*directory)?;
         }
         Ok(())
     }
@@ -159,6 +161,29 @@ mod tests {
             again.write_out().unwrap();
             assert_eq!(fs::read(path.join("a")).unwrap(), [8; 512], "{clock}");
         }
+    }
+
+    #[test]
+    fn messages_name_the_files_where_the_user_has_them() {
+        let directory = TemporaryDirectory::new().unwrap();
+        let mut plan = plan("virtual");
+        plan.files = RunFiles::Kept(directory.path().into());
+        let mut machine = Machine::new(&plan, directory.path()).unwrap();
+        let path = machine.data().join("missing");
+        let expected = directory.path().join("missing").display().to_string();
+        let opened = move || {
+            let options = OpenOptions {
+                create: Create::Existing,
+                io: IoMode::Buffered,
+                kind: FileKind::Data,
+            };
+            FileSystem::new()
+                .open(&path, options)
+                .unwrap_err()
+                .to_string()
+        };
+        let error = machine.run(opened).unwrap();
+        assert!(error.contains(&expected), "{error}");
     }
 
     #[test]

@@ -14,6 +14,7 @@
 //! * [`database`] – what the driver asks of an engine.
 //! * [`measure`] – clients, phases, intervals; [`server_layer`] is what their statements
 //!   cost outside the engine, [`recorder`] what they count.
+//! * [`space`], [`pool_memory`] – whether the host has what a run will need.
 //! * [`execute`] – all of it in order.
 //! * [`document`] – the JSON document; [`validity`] says whether its scale can be trusted.
 //! * [`text`] – what is printed.
@@ -31,6 +32,7 @@ pub mod measure;
 pub mod not_built;
 pub mod option_files;
 pub mod plan;
+pub mod pool_memory;
 pub mod recorder;
 pub mod server_layer;
 #[cfg(test)]

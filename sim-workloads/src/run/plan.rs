@@ -16,7 +16,7 @@ use std::str::FromStr;
 use innosim_engine::runtime::profile::SpinSettings;
 use innosim_engine::runtime::time::{Time, from_seconds};
 use innosim_engine::runtime::virtual_clock::Settle;
-use innosim_engine::sysvar::{Flavor, Level, Options, Settings, examine, resolve};
+use innosim_engine::sysvar::{Excerpt, Flavor, Level, Options, Settings, examine, resolve};
 
 use super::arguments::RunArguments;
 use super::not_built::not_built;
@@ -146,6 +146,7 @@ impl Problems {
 
     /// An option has a value that is not accepted.
     pub fn refuse(&mut self, option: &str, value: &str, accepted: impl fmt::Display) {
+        let value = Excerpt(value);
         self.add(format_args!("--{option}={value}: accepted is {accepted}"));
     }
 

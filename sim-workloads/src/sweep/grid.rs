@@ -3,12 +3,16 @@
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
+use innosim_engine::sysvar::Excerpt;
 use serde_json::{Map, Value};
 
-use crate::run::{Problems, RunArguments};
+use crate::run::{Clock, Problems, RunArguments};
 
 /// The most runs of one sweep: more are a mistake rather than a plan.
 pub const RUNS_MAX: usize = 100_000;
+
+/// Variables that say where a server's files are: a run takes none of them.
+const PLACES: [&str; 2] = ["datadir", "tmpdir"];
 
 /// `--vary NAME=V1,V2,…`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,13 +28,21 @@ impl FromStr for Vary {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let Some((name, values)) = text.split_once('=') else {
+            let text = Excerpt(text);
             return Err(format!("--vary {text}: accepted is NAME=V1,V2,…"));
         };
         let name = RunArguments::varying_name(name).map_err(|error| error.to_string())?;
+        if PLACES.contains(&name) {
+            return Err(format!(
+                "--vary {name}: accepted is what a run depends on; where its files are is not, \
+                 and each run of a sweep has its own"
+            ));
+        }
         let values: Vec<String> = values
             .split(',')
             .map(|value| value.trim().to_owned())
             .collect();
+        let text = Excerpt(text);
         if values.iter().any(String::is_empty) {
             return Err(format!(
                 "--vary {text}: accepted are values between the commas"
@@ -80,6 +92,13 @@ impl Grid {
         }
         if base.datadir.is_some() {
             problems.add("--datadir: accepted is none, for each run of a sweep has its own files");
+        }
+        let machine_varies = varied.iter().any(|vary| vary.name == "machine");
+        if machine_varies && base.clock.as_deref() == Some(Clock::Real.name()) {
+            problems.add(
+                "--vary machine: accepted is the virtual clock; under the real one all runs are \
+                 on this machine",
+            );
         }
         if repeat.get() > 1 {
             if varied.iter().any(|vary| vary.name == "seed") {
@@ -238,6 +257,29 @@ mod tests {
             problems.unwrap_err().to_string(),
             "--vary: these are 160000 runs; accepted are 100000"
         );
+    }
+
+    #[test]
+    fn what_would_have_no_effect_is_refused() {
+        for place in ["datadir=/a,/b", "tmpdir=/a,/b"] {
+            let problems = grid(&[place], 1).unwrap_err().to_string();
+            assert!(
+                problems.contains("each run of a sweep has its own"),
+                "{problems}"
+            );
+        }
+        let mut base = RunArguments {
+            clock: Some("real".into()),
+            ..RunArguments::default()
+        };
+        let vary = ["machine=laptop-nvme,host".to_owned()];
+        let problems = Grid::new(&base, &vary, ONCE).unwrap_err().to_string();
+        assert!(
+            problems.contains("--vary machine: accepted is the virtual clock"),
+            "{problems}"
+        );
+        base.clock = None;
+        assert_eq!(Grid::new(&base, &vary, ONCE).unwrap().points.len(), 2);
     }
 
     #[test]

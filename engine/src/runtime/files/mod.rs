@@ -44,5 +44,7 @@ pub use file::{Create, File, IoMode, OpenOptions};
 pub use image::{IMAGE_BYTES, Image, ImagePool};
 pub use kind::{FileKind, Placement};
 pub use memory::{AlignedBuffer, FrameArena};
-pub use virtual_files::{Crash, CrashReport, VirtualFiles};
+pub use virtual_files::{
+    Crash, CrashReport, VirtualFiles, WriteOutError, finish_write_out, is_write_out_unfinished,
+};
 pub(in crate::runtime) use virtual_files::{DeviceFacts, Piece};

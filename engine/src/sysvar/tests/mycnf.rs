@@ -190,7 +190,8 @@ fn case_03_reports_every_bad_line_in_one_run() {
     assert_eq!(
         errors(&examination),
         [
-            "my.cnf:5: innodb_page_size = 4096: innosim has pages of 16384 bytes only",
+            "my.cnf:5: innodb_page_size = 4KB: accepted: 16384, also written 16K or 16k; innosim \
+             has pages of that size only",
             "my.cnf:10: innodb_io_capacity_max = 20000;: unknown suffix ';'; accepted: \
              an integer of at least 100 pages/s (suffixes K, M, G, T, P, E)",
             "my.cnf:15: innodb_online_alter_log_max_size = 1.5G: unknown suffix '.'; accepted: \

@@ -3,27 +3,30 @@
 //! ```text
 //!   page table   | zero | base | image 17 | image 4 | base | …    one entry for 16 KiB
 //!                          |         |
-//!                 host file, mapped  the table of images
-//!                 read-only
+//!                 host file,         the table of images
+//!                 only read
 //! ```
 //!
 //! Every change says what it put out of place, so that a power failure can undo it:
 //! see [`volatile`](super::volatile). What a buffered file has in the operating
 //! system's page cache, and not on the device yet, is in [`page_cache`](super::page_cache).
 
+use std::fs;
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
-
-use memmap2::Mmap;
 
 use super::image_store::{ImageStore, PageRef};
 use super::volatile::Old;
+use crate::runtime::files::error::{FileError, Operation, failed};
 use crate::runtime::files::image::{IMAGE_BYTES, Image};
 
 /// A host file under a virtual one.
 pub(super) struct Base {
-    /// `None` for an empty file, which cannot be mapped.
-    map: Option<Mmap>,
+    /// Open for reading: its bytes stay when its name goes.
+    pub(super) file: fs::File,
+    /// Its bytes when it was mounted.
+    pub(super) length: u64,
     /// Where the host has it.
     pub(super) host_path: PathBuf,
     /// Device and inode of the host: whether a path still leads to this file.
@@ -31,21 +34,44 @@ pub(super) struct Base {
 }
 
 impl Base {
-    pub(super) fn new(map: Option<Mmap>, host_path: PathBuf, identity: (u64, u64)) -> Self {
-        Base {
-            map,
-            host_path,
-            identity,
-        }
-    }
-
     /// Copies bytes; zeros behind the end.
-    fn read(&self, offset: u64, buffer: &mut [u8]) {
-        let bytes = self.map.as_deref().unwrap_or_default();
-        let start = (offset as usize).min(bytes.len());
-        let length = buffer.len().min(bytes.len() - start);
-        buffer[..length].copy_from_slice(&bytes[start..start + length]);
-        buffer[length..].fill(0);
+    ///
+    /// # Errors
+    /// If the host cannot read them, or the file has become shorter.
+    fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let left = self.length.saturating_sub(offset);
+        let length = (buffer.len() as u64).min(left) as usize;
+        let (bytes, behind) = buffer.split_at_mut(length);
+        behind.fill(0);
+        let mut found = 0;
+        while found < length {
+            match self
+                .file
+                .read_at(&mut bytes[found..], offset + found as u64)
+            {
+                Ok(0) => {
+                    let error = FileError::ShortRead {
+                        path: self.host_path.clone(),
+                        offset,
+                        expected: length as u64,
+                        found: found as u64,
+                    };
+                    return Err(io::Error::new(io::ErrorKind::UnexpectedEof, error));
+                }
+                Ok(more) => found += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    let operation = Operation::Read {
+                        offset,
+                        length: length as u64,
+                    };
+                    let kind = error.kind();
+                    let error = failed(&self.host_path, operation)(error);
+                    return Err(io::Error::new(kind, error));
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -154,10 +180,10 @@ pub(super) struct Content {
 }
 
 impl Content {
-    /// The content of a base of so many bytes.
-    pub(super) fn of_base(base: Base, length: u64) -> Self {
+    /// The content of a base.
+    pub(super) fn of_base(base: Base) -> Self {
         Content {
-            pages: vec![PageRef::BASE; pages(length)],
+            pages: vec![PageRef::BASE; pages(base.length)],
             base: Some(base),
         }
     }
@@ -191,7 +217,7 @@ impl Content {
     ) -> io::Result<()> {
         match page {
             PageRef::ZERO => buffer.fill(0),
-            PageRef::BASE => read_base(self.base.as_ref(), number, offset, buffer),
+            PageRef::BASE => read_base(self.base.as_ref(), number, offset, buffer)?,
             image => store.read(image, offset, buffer)?,
         }
         Ok(())
@@ -215,9 +241,10 @@ impl Content {
         let is_base = *page == PageRef::BASE;
         let fill = |bytes: &mut [u8; IMAGE_BYTES]| {
             if is_base {
-                read_base(base, number, 0, bytes);
+                read_base(base, number, 0, bytes)
             } else {
                 bytes.fill(0);
+                Ok(())
             }
         };
         store.change(page, fill, change)
@@ -264,12 +291,10 @@ impl Content {
     }
 }
 
-fn read_base(base: Option<&Base>, number: u32, offset: usize, buffer: &mut [u8]) {
+fn read_base(base: Option<&Base>, number: u32, offset: usize, buffer: &mut [u8]) -> io::Result<()> {
     let base = base.expect("a page of the base");
-    base.read(
-        u64::from(number) * IMAGE_BYTES as u64 + offset as u64,
-        buffer,
-    );
+    let start = u64::from(number) * IMAGE_BYTES as u64;
+    base.read(start + offset as u64, buffer)
 }
 
 #[cfg(test)]

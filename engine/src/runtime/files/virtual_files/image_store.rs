@@ -181,11 +181,11 @@ impl ImageStore {
     /// base.
     ///
     /// # Errors
-    /// If a spilled image cannot be read back.
+    /// If a spilled image cannot be read back, or `fill` fails.
     pub(super) fn change<R>(
         &mut self,
         page: &mut PageRef,
-        fill: impl FnOnce(&mut [u8; IMAGE_BYTES]),
+        fill: impl FnOnce(&mut [u8; IMAGE_BYTES]) -> io::Result<()>,
         change: impl FnOnce(&mut [u8; IMAGE_BYTES]) -> R,
     ) -> io::Result<R> {
         if let Some(key) = page.key() {
@@ -200,7 +200,7 @@ impl ImageStore {
         let bytes = copy.get_mut().expect("a new image has one reference");
         match page.key() {
             Some(_) => self.read(*page, 0, bytes)?,
-            None => fill(bytes),
+            None => fill(bytes)?,
         }
         let result = change(bytes);
         let old = std::mem::replace(page, self.insert(copy));
@@ -323,7 +323,7 @@ mod tests {
         let image = ImagePool::new().image(&[1; IMAGE_BYTES]);
         let mut page = store.share(&image);
         let other = store.share(&image);
-        let never = |_: &mut [u8; IMAGE_BYTES]| unreachable!();
+        let never = |_: &mut [u8; IMAGE_BYTES]| -> io::Result<()> { unreachable!() };
         store
             .change(&mut page, never, |bytes| bytes[0] = 9)
             .unwrap();
@@ -335,7 +335,10 @@ mod tests {
             .unwrap();
         assert_eq!(page, before, "a sole page is written where it is");
         let mut zero = PageRef::ZERO;
-        let fill = |bytes: &mut [u8; IMAGE_BYTES]| bytes.fill(3);
+        let fill = |bytes: &mut [u8; IMAGE_BYTES]| {
+            bytes.fill(3);
+            Ok(())
+        };
         store.change(&mut zero, fill, |bytes| bytes[5] = 4).unwrap();
         assert_eq!(bytes(&store, zero)[4..7], [3, 4, 3]);
     }
@@ -356,7 +359,7 @@ mod tests {
         // After a stop new images go to another file, and old ones are still there.
         pages.extend((100..200u8).map(|n| (n, store.image(&[n; IMAGE_BYTES]))));
         for (n, page) in &mut pages {
-            let fill = |_: &mut [u8; IMAGE_BYTES]| unreachable!();
+            let fill = |_: &mut [u8; IMAGE_BYTES]| -> io::Result<()> { unreachable!() };
             store.change(page, fill, |bytes| bytes[0] = !*n).unwrap();
         }
         store.quiesce();

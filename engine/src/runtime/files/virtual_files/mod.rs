@@ -28,12 +28,14 @@ mod content;
 mod crash;
 mod host;
 mod image_store;
+mod journal;
 mod names;
 pub(super) mod operations;
 mod page_cache;
 mod space;
 mod spill;
 mod volatile;
+mod write_out;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -53,7 +55,9 @@ use crate::runtime::random::Stream;
 
 pub(super) use self::content::Source;
 pub use self::crash::{Crash, CrashReport};
+pub use self::journal::{finish_write_out, is_write_out_unfinished};
 pub(super) use self::names::VirtualHandle;
+pub use self::write_out::WriteOutError;
 
 /// The number of a file among those of the simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

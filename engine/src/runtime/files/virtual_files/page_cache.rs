@@ -156,7 +156,10 @@ impl PageCache {
         match self.dirty.entry(part.page).or_insert_with(none) {
             Dirty::Whole(page) => {
                 let range = part.offset..part.offset + part.length;
-                let zero = |bytes: &mut [u8; IMAGE_BYTES]| bytes.fill(0);
+                let zero = |bytes: &mut [u8; IMAGE_BYTES]| {
+                    bytes.fill(0);
+                    Ok(())
+                };
                 store.change(page, zero, |bytes| {
                     source.copy(part.position, &mut bytes[range]);
                 })?;
@@ -235,7 +238,10 @@ impl PageCache {
         let within = (length % IMAGE_BYTES as u64) as usize;
         match self.dirty.get_mut(&pages.saturating_sub(1)) {
             Some(Dirty::Whole(page)) if within > 0 => {
-                let zero = |bytes: &mut [u8; IMAGE_BYTES]| bytes.fill(0);
+                let zero = |bytes: &mut [u8; IMAGE_BYTES]| {
+                    bytes.fill(0);
+                    Ok(())
+                };
                 store.change(page, zero, |bytes| bytes[within..].fill(0))?;
             }
             Some(Dirty::Granules(granules)) if within > 0 => {
