@@ -19,7 +19,7 @@ use super::dictionary::Table;
 use super::error::TableError;
 use super::fields::{FieldBuffer, Fields};
 use super::layout::SystemFields;
-use super::locking::lock_clustered;
+use super::locking::{lock_clustered, lock_converted};
 use super::secondary::{check_insert, insert_entry};
 use super::store::{RowSession, RowStore};
 use super::undo_write;
@@ -100,8 +100,8 @@ fn look(
         if !position.record(mtr).is_delete_marked() {
             return Ok(Place::Taken);
         }
-        let mode = RecordLockMode::EXCLUSIVE_RECORD;
-        let outcome = lock_clustered(store, transaction, mtr, index, position, mode)?;
+        // Who had it implicitly has an explicit lock since, and the page has been latched.
+        let outcome = lock_converted(store, transaction, mtr, position)?;
         return Ok(match outcome {
             LockOutcome::Granted => Place::Marked,
             LockOutcome::Wait => Place::Wait,

@@ -121,6 +121,20 @@ pub(super) fn lock_clustered(
     Ok(store.locks.lock_record(locks, page, heap, mode)?)
 }
 
+/// Locks the record at a position for a change, where nobody has it implicitly but the
+/// transaction itself: there is nothing to ask for.
+pub(super) fn lock_converted(
+    store: &RowStore,
+    transaction: &mut Transaction,
+    mtr: &MiniTransaction<'_>,
+    position: &Position,
+) -> Result<LockOutcome, TableError> {
+    let page = mtr.page_id(position.leaf);
+    let heap = position.record(mtr).heap_number();
+    let (locks, mode) = (&mut transaction.locks, RecordLockMode::EXCLUSIVE_RECORD);
+    Ok(store.locks.lock_record(locks, page, heap, mode)?)
+}
+
 /// Locks the gap before the record with this origin, which may be the supremum.
 fn lock_gap(
     store: &RowStore,

@@ -18,7 +18,7 @@ use super::dictionary::Table;
 use super::error::TableError;
 use super::fields::{FieldBuffer, Fields};
 use super::layout::SystemFields;
-use super::locking::{RowLock, lock_clustered, lock_row};
+use super::locking::{RowLock, lock_clustered, lock_converted, lock_row};
 use super::secondary::{delete_mark_entry, insert_entry};
 use super::store::{Buffers, RowSession, RowStore};
 use super::update_vector::{Assignment, UpdateVector};
@@ -459,7 +459,11 @@ pub(super) fn revive(
     // The lock that was granted may have been lost with a record that purge took away and
     // somebody else inserted again.
     let mode = RecordLockMode::EXCLUSIVE_RECORD;
-    let outcome = lock_clustered(store, transaction, &mtr, index, &position, mode)?;
+    let is_own = position.record(&mtr).trx_id(&index.format) == transaction.id();
+    let outcome = match is_own {
+        true => lock_converted(store, transaction, &mtr, &position)?,
+        false => lock_clustered(store, transaction, &mtr, index, &position, mode)?,
+    };
     if outcome == LockOutcome::Wait {
         mtr.commit();
         store.wait_for_lock(session)?;

@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use innosim_engine::engine::{Engine, Session};
 use innosim_engine::runtime::time::{MILLISECOND, SECOND};
-use innosim_engine::runtime::{JoinHandle, WaitKind, now, sleep, spawn};
+use innosim_engine::runtime::{
+    JoinHandle, LatchClass, WaitKind, now, runtime_statistics, sleep, spawn,
+};
+use innosim_engine::sysvar::Flavor;
 use innosim_engine::sysvar::TransactionIsolation::{
     self, ReadCommitted, ReadUncommitted, RepeatableRead, Serializable,
 };
@@ -392,4 +395,26 @@ fn admission_limits_who_is_inside() {
             assert_eq!(sum, 450 + 80);
         });
     });
+}
+
+/// Published, for 5.6: one walk of the transaction list a transaction is not for a view;
+/// the INSERT of sysbench meets the row that its own transaction has just deleted.
+#[test]
+fn an_insert_over_an_own_deleted_row_asks_once_who_is_active() {
+    let acquired = || runtime_statistics().latches[LatchClass::TrxSys as usize].acquired;
+    let body = move || {
+        let settings = settings_of(Flavor::MySql5_6, &[]);
+        let engine = create(Path::new("data"), &settings, STEPPED);
+        let table = sysbench(&engine, 9);
+        let mut session = engine.session(0);
+        session.begin(RepeatableRead, false).unwrap();
+        session.delete(&table, &[4.into()]).unwrap();
+        let before = acquired();
+        session.insert(&table, &row(4, 44)).unwrap();
+        assert_eq!(acquired() - before, 1);
+        session.commit().unwrap();
+        session.close().unwrap();
+        shut_down(&engine);
+    };
+    simulation(1).run(body).unwrap();
 }
