@@ -23,7 +23,6 @@ use innosim_engine::engine::{Engine, EngineOptions, EngineRecoveryReport};
 use innosim_engine::metrics::MetricsSnapshot;
 use innosim_engine::runtime;
 use innosim_engine::runtime::files::FileSystem;
-use innosim_engine::sysvar::TransactionIsolation;
 use innosim_engine::table::{ReadLock, Table, Value};
 
 pub use self::connection::EngineConnection;
@@ -36,7 +35,6 @@ pub struct EngineServer {
     engine: Arc<Engine>,
     /// The tables that statements number from 1.
     tables: Vec<Arc<Table>>,
-    isolation: TransactionIsolation,
     /// What the user should know. The lock is the host's and held for a moment only.
     warnings: Mutex<Vec<String>>,
 }
@@ -90,7 +88,6 @@ impl EngineServer {
         let server = Arc::new(EngineServer {
             engine,
             tables,
-            isolation: plan.settings.scaled().transaction_isolation(),
             warnings: Mutex::default(),
         });
         Ok((server, report))
