@@ -26,9 +26,7 @@ use super::young_rule::{YoungDecision, YoungSnapshot};
 use crate::metrics::{Counter, Metrics};
 use crate::page::{PageBytes, PageId};
 use crate::runtime::time::{MILLISECOND, Time};
-use crate::runtime::{
-    self, Cost, Event, Held, LatchMode, PageLatch, Replaceable, WaitKind, cpu,
-};
+use crate::runtime::{self, Cost, Event, Held, LatchMode, PageLatch, Replaceable, WaitKind, cpu};
 use crate::sysvar::FlushLatch;
 use crate::tablespace::Tablespaces;
 

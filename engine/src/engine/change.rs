@@ -168,7 +168,10 @@ mod tests {
     #[test]
     fn what_can_be_changed_is_obeyed() {
         for (name, _) in CHANGEABLE {
-            assert!(registry::find(name).is_some() && is_modelled(name), "{name}");
+            assert!(
+                registry::find(name).is_some() && is_modelled(name),
+                "{name}"
+            );
         }
     }
 }

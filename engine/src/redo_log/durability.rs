@@ -146,7 +146,8 @@ impl RedoLog {
             if !done {
                 self.signals.writer.set();
                 // In mode 1 the writer wakes the flusher.
-                if self.settings().commit != CommitPolicy::Flush || self.buffer.written_lsn() >= lsn {
+                if self.settings().commit != CommitPolicy::Flush || self.buffer.written_lsn() >= lsn
+                {
                     self.signals.flusher.set();
                 }
             }

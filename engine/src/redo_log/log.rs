@@ -18,9 +18,7 @@ use super::write::{FlushTimes, FlusherState, WriterState};
 use crate::metrics::{Counter, Metrics, WaitFamily};
 use crate::page::Lsn;
 use crate::runtime::files::FileSystem;
-use crate::runtime::{
-    self, Event, LatchClass, Mutex, MutexGuard, Replaceable, WaitKind, sleep,
-};
+use crate::runtime::{self, Event, LatchClass, Mutex, MutexGuard, Replaceable, WaitKind, sleep};
 
 /// The redo log; see the module's opening.
 pub struct RedoLog {

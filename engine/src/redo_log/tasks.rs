@@ -401,8 +401,10 @@ impl RedoLog {
             let passed = runtime::now().saturating_sub(self.last_checkpoint_time());
             let is_flushing = self.ask_for_sync_flush();
             // A busy server that needs no checkpoint is left alone for a while.
-            let may_be_due =
-                asked || is_flushing || !is_busy || passed >= self.settings().checkpoint_period_busy;
+            let may_be_due = asked
+                || is_flushing
+                || !is_busy
+                || passed >= self.settings().checkpoint_period_busy;
             if may_be_due && let Err(error) = self.checkpoint_if_due() {
                 self.thread_failed(&error);
             }

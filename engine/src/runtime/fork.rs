@@ -57,6 +57,8 @@ pub enum Forked {
 #[derive(Debug)]
 pub struct Child {
     process: libc::pid_t,
+    /// Whose child it is: a sibling has a copy of this value, and must not act on it.
+    parent: u32,
     pipe: File,
     is_reaped: bool,
 }
@@ -107,6 +109,7 @@ pub fn fork() -> io::Result<Forked> {
         }
         return Ok(Forked::Parent(Child {
             process,
+            parent,
             pipe: incoming,
             is_reaped: false,
         }));
@@ -235,7 +238,7 @@ impl Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        if !self.is_reaped {
+        if !self.is_reaped && self.parent == std::process::id() {
             // SAFETY: a process of ours that is not reaped keeps its number.
             unsafe { libc::kill(self.process, libc::SIGKILL) };
             let _ = self.wait();

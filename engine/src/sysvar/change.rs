@@ -12,13 +12,13 @@
 //!
 //! Whether the engine can apply a change is not asked here.
 
+use super::errors::Location;
 use super::excerpt::Excerpt;
 use super::flavor::Flavor;
 use super::option_name::{Prefix, understand};
 use super::registry::{Presence, VariableDefinition};
 use super::settings::{Assignment, Origin, Settings, scaled};
 use super::value::{Malformed, Value, read_value};
-use super::errors::Location;
 
 /// A change that cannot be made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -223,7 +223,10 @@ mod tests {
         let before = settings(Flavor::MySql8_4);
         let after = change(
             Flavor::MySql8_4,
-            &[("innodb-io-capacity", "2K"), ("innodb_lru_scan_depth", "400")],
+            &[
+                ("innodb-io-capacity", "2K"),
+                ("innodb_lru_scan_depth", "400"),
+            ],
         )
         .unwrap();
         let now = after.settings;

@@ -19,7 +19,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::bail;
-use innosim_engine::engine::{Engine, EngineOptions, EngineRecoveryReport};
+use innosim_engine::engine::{Engine, EngineOptions, EngineRecoveryReport, SnapshotChange};
 use innosim_engine::metrics::MetricsSnapshot;
 use innosim_engine::runtime;
 use innosim_engine::runtime::files::FileSystem;
@@ -27,6 +27,7 @@ use innosim_engine::table::{ReadLock, Table, Value};
 
 pub use self::connection::EngineConnection;
 use crate::run::database::{Database, Levels, StatementError};
+use crate::run::snapshot::Changing;
 use crate::run::{RunPlan, Server, Watch};
 
 /// An engine with the tables of a workload.
@@ -161,6 +162,12 @@ impl Server for EngineServer {
         let mut all = std::mem::take(&mut *warnings);
         all.extend(self.engine.files().take_warnings());
         all
+    }
+}
+
+impl Changing for EngineServer {
+    fn change_at_snapshot(&self, variables: &[(String, String)]) -> anyhow::Result<SnapshotChange> {
+        Ok(self.engine.change_at_snapshot(variables)?)
     }
 }
 

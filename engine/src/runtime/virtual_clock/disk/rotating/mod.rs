@@ -141,7 +141,10 @@ impl RotatingArray {
                 let time = ServiceTime::Exponential {
                     mean_us: mean_ms * 1e3,
                 };
-                (Service::Drawn(Sampler::new(time, drawn_generator(&generator))), 0)
+                (
+                    Service::Drawn(Sampler::new(time, drawn_generator(&generator))),
+                    0,
+                )
             }
         };
         let spindles = (0..profile.spindles)
