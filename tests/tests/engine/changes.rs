@@ -84,16 +84,22 @@ fn what_cannot_be_changed_is_named_and_nothing_else_is_changed_either() {
 /// doublewrite buffer before and after.
 fn counted(directory: &Path, to: Option<&str>) -> [[i64; 2]; 2] {
     let engine = create(directory, &settings(&["innodb_io_capacity=20000"]), STEPPED);
-    let table = sysbench(&engine, 5000);
+    let table = sysbench(&engine, 20_000);
     let mut session = engine.session(0);
     let mut counts = [[0; 2]; 2];
     for (half, counts) in counts.iter_mut().enumerate() {
         let before = engine.metrics_snapshot();
-        for id in 1..=5000_i64 {
+        for id in 1..=20_000_i64 {
+            if id % 1000 == 1 {
+                session.begin(ReadCommitted, false).unwrap();
+            }
             session
                 .update(&table, &[id.into()], &[Assignment::add(1, 1)])
                 .unwrap();
             if id % 1000 == 0 {
+                session.commit().unwrap();
+            }
+            if id % 10_000 == 0 {
                 assert_eq!(engine.pages().pool.flush_all(), 0);
             }
         }

@@ -105,10 +105,13 @@ fn a_future_depends_on_itself_alone() {
     };
     assert_ne!(control.transactions, other_seed.transactions);
     assert_eq!((control.seed, other_seed.seed), (1, 2));
-    assert_eq!(control.time_s, 1.0);
+    assert!((1.0..1.01).contains(&control.time_s));
     assert_eq!(small.variables["innodb_doublewrite_pages"], 4);
     assert_eq!(control.variables["innodb_doublewrite_pages"], 128);
-    assert!(pages_per_write(small) <= 4.0, "{}", pages_per_write(small));
+    // Pages count at the end of their batch, so that a batch under way at an end of the
+    // measurement makes a small difference.
+    let small_batches = pages_per_write(small);
+    assert!((2.0..4.1).contains(&small_batches), "{small_batches}");
     assert!(
         pages_per_write(control) > 5.0,
         "{}",
