@@ -223,11 +223,12 @@ impl<D: Database> Driving<D> {
     pub fn pause(&mut self) -> Result<(), StatementError> {
         let ended = self.clients().ended.clone();
         self.shared.gate.pause(|| ended.running.load(SeqCst));
-        if ended.running.load(SeqCst) > 0 {
+        if ended.running.load(SeqCst) > 0 && !self.shared.gate.is_closed() {
             return Ok(());
         }
-        // They end before the measurement only if one of them fails.
+        // One of them has failed: nothing else makes them end before the measurement.
         self.shared.gate.close();
+        self.shared.gate.resume();
         self.clients.take().map_or(Ok(()), Clients::join)
     }
 

@@ -365,7 +365,129 @@ fn understand(end: ChildEnd, message: &[u8]) -> anyhow::Result<RunDocument> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
+    use innosim_engine::runtime::time::{MILLISECOND, NEVER};
+    use innosim_engine::runtime::{WaitKind, sleep, spawn};
+
+    use super::super::arguments::RunArguments;
+    use super::super::sleeping::Sleeping;
     use super::*;
+    use crate::report::IntervalLine;
+
+    /// What happens to a future is the name of its variable.
+    impl Changing for Sleeping {
+        fn change_at_snapshot(
+            &self,
+            variables: &[(String, String)],
+        ) -> anyhow::Result<SnapshotChange> {
+            for (name, value) in variables {
+                match name.as_str() {
+                    "error" => bail!("no variable {value}"),
+                    "abort" => std::process::abort(),
+                    "panic" => panic!("{value}"),
+                    "task panics" => {
+                        let value = value.clone();
+                        spawn("unlucky", move || panic!("{value}"));
+                        sleep(MILLISECOND, WaitKind::Other);
+                    }
+                    // The clients wait, and now everybody does.
+                    _ => sleep(NEVER, WaitKind::Other),
+                }
+            }
+            let changed = plan(1).settings.change(&[])?;
+            Ok(SnapshotChange {
+                settings: changed.settings,
+                changed: changed.changed,
+                warnings: changed.warnings,
+            })
+        }
+    }
+
+    fn plan(seed: u64) -> RunPlan {
+        let arguments = RunArguments {
+            workload: Some("oltp_point_select".into()),
+            threads: Some("3".into()),
+            time: Some("0.5".into()),
+            warmup_time: Some("0.2".into()),
+            seed: Some(seed.to_string()),
+            ..RunArguments::default()
+        };
+        arguments.plan().unwrap()
+    }
+
+    fn of(label: &str, variables: &[(&str, &str)]) -> Future {
+        let own = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
+        Future {
+            label: label.to_owned(),
+            variables: variables.iter().map(own).collect(),
+            seed: 3,
+        }
+    }
+
+    /// Keeps what it is told, across the fork or not.
+    #[derive(Clone, Default)]
+    struct Diary(Arc<Mutex<Vec<String>>>);
+
+    impl Watch for Diary {
+        fn loaded(&mut self, _table: &str, _rows: u64, _of: u64) {}
+        fn starts(&mut self) {
+            self.0.lock().unwrap().push("starts".into());
+        }
+        fn interval(&mut self, _line: &IntervalLine) {
+            self.0.lock().unwrap().push("interval".into());
+        }
+        fn future_ended(&mut self, label: &str, document: &RunDocument) {
+            assert_eq!(document.seed, 3);
+            self.0.lock().unwrap().push(label.into());
+        }
+    }
+
+    const NO_TIME: SnapshotOptions = SnapshotOptions {
+        jobs: 1,
+        settle_time: 0,
+    };
+
+    #[test]
+    fn the_parent_hears_of_every_future_and_counts_nothing_of_the_warm_up() {
+        let diary = Diary::default();
+        let list = [of("one", &[]), of("other", &[])];
+        let documents = futures::<Sleeping>(&plan(1), &list, &NO_TIME, diary.clone()).unwrap();
+        assert_eq!(*diary.0.lock().unwrap(), ["starts", "one", "other"]);
+        for document in documents {
+            // Three clients whose statements take a millisecond and a little.
+            assert!((1200..=1500).contains(&document.transactions));
+            assert!(document.warnings.contains(&"all was a dream".to_owned()));
+            let says = "in 0.2 s with seed 1; changed at the snapshot: no variable; 0 s to settle";
+            let mut warnings = document.warnings.iter();
+            assert!(warnings.any(|warning| warning.ends_with(says)));
+        }
+    }
+
+    #[test]
+    fn a_future_that_dies_is_told_by_name_with_its_last_words() {
+        for (fate, expected) in [
+            ("error", "unlucky: no variable bad luck"),
+            ("abort", "unlucky: its process was ended by signal 6"),
+            ("panic", "bad luck"),
+            ("task panics", "bad luck"),
+            ("stall", "unlucky: the simulation stalled at "),
+        ] {
+            let list = [of("lucky", &[]), of("unlucky", &[(fate, "bad luck")])];
+            let died = futures::<Sleeping>(&plan(1), &list, &NO_TIME, Diary::default());
+            let message = format!("{:#}", died.unwrap_err());
+            assert!(message.starts_with("unlucky: "), "{fate}: {message}");
+            assert!(message.contains(expected), "{fate}: {message}");
+        }
+    }
+
+    #[test]
+    fn a_warm_up_that_fails_has_no_futures() {
+        let diary = Diary::default();
+        let failed = futures::<Sleeping>(&plan(13), &[of("one", &[])], &NO_TIME, diary.clone());
+        assert_eq!(format!("{:#}", failed.unwrap_err()), "the disk is full");
+        assert_eq!(*diary.0.lock().unwrap(), ["starts"]);
+    }
 
     #[test]
     fn a_child_that_has_no_document_to_give_is_an_error_with_its_reason() {
