@@ -322,3 +322,66 @@ fn calls_that_are_wrong() {
         assert!(output.stdout.is_empty());
     }
 }
+
+/// A page of the table that has a copy in a doublewrite file.
+fn page_with_copy(datadir: &Path) -> u32 {
+    let number = |page: &[u8], at: usize| u32::from_be_bytes(page[at..at + 4].try_into().unwrap());
+    for (path, bytes) in files(datadir) {
+        if path.to_string_lossy().ends_with(".dblwr") {
+            for page in bytes.chunks_exact(16384) {
+                // Tablespace 1: the first table.
+                if number(page, 34) == 1 && number(page, 4) > 4 {
+                    return number(page, 4);
+                }
+            }
+        }
+    }
+    panic!("no page of the table has a copy");
+}
+
+fn damage(datadir: &Path, page: u32) {
+    let table = datadir.join("sbtest/sbtest1.ibd");
+    let file = fs::File::options().write(true).open(table).unwrap();
+    let place = u64::from(page) * 16384 + 5000;
+    file.write_all_at(&[0xA5; 100], place).unwrap();
+}
+
+#[test]
+fn pages_that_are_repaired_after_a_clean_shutdown_are_named() {
+    let (_directory, datadir) = prepared();
+    let page = page_with_copy(&datadir);
+    let name = format!("sbtest/sbtest1.ibd page {page}");
+    let before = files(&datadir);
+    damage(&datadir, page);
+    let output = call("run", &datadir, &["--clock=real", "--time=0.1"]);
+    assert!(output.status.success(), "{output:?}");
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(errors.contains(&name), "{errors}");
+    assert!(!errors.contains("had not been shut down"), "{errors}");
+    for (path, bytes) in before {
+        fs::write(path, bytes).unwrap();
+    }
+    damage(&datadir, page);
+    let output = call("recover", &datadir, &[]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("1 repaired, from"), "{text}");
+    assert!(text.contains(&name), "{text}");
+}
+
+#[test]
+fn a_creation_that_was_killed_is_begun_anew() {
+    let (_directory, datadir) = prepared();
+    // As it is just before the end of the creation.
+    fs::remove_dir_all(datadir.join("sbtest")).unwrap();
+    fs::remove_file(datadir.join("innosim.dictionary")).unwrap();
+    fs::write(datadir.join("innosim.creating"), "").unwrap();
+    let message = complaint(&call("recover", &datadir, &[]), 1);
+    assert!(message.contains("creation was interrupted"), "{message}");
+    let output = call("run", &datadir, &["--clock=real", "--time=0.1"]);
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{errors}");
+    assert!(
+        errors.contains("its creation was interrupted; it is created anew"),
+        "{errors}"
+    );
+}

@@ -311,6 +311,7 @@ fn recover(
     Transactions::open_undo_tablespaces(&pages.spaces, directory, settings).unwrap();
     sandbox.open_space(SPACE);
     recovery.apply(&pages.pool, &pages.spaces).unwrap();
+    pages.log.accept_recovery().unwrap();
     sandbox.start_log();
     let cleaning = pages.clone();
     spawn("cleaner", move || cleaner(&cleaning));
