@@ -323,36 +323,36 @@ fn calls_that_are_wrong() {
     }
 }
 
-/// A page of the table that has a copy in a doublewrite file.
-fn page_with_copy(datadir: &Path) -> u32 {
-    let number = |page: &[u8], at: usize| u32::from_be_bytes(page[at..at + 4].try_into().unwrap());
+/// Gives the page that was changed last a copy in a doublewrite file; returns its file and
+/// its number. The checkpoint of the shutdown is where that change ends, so the copy is not
+/// too old.
+fn copy_newest_page(datadir: &Path) -> (String, u64) {
+    let mut newest = (0, PathBuf::new(), 0, Vec::new());
     for (path, bytes) in files(datadir) {
-        if path.to_string_lossy().ends_with(".dblwr") {
-            for page in bytes.chunks_exact(16384) {
-                // Tablespace 1: the first table.
-                if number(page, 34) == 1 && number(page, 4) > 4 {
-                    return number(page, 4);
-                }
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if !(name.ends_with(".ibd") || name.starts_with("undo_") || name == "ibdata1") {
+            continue;
+        }
+        for (number, page) in bytes.chunks_exact(16384).enumerate() {
+            let lsn = u64::from_be_bytes(page[16..24].try_into().unwrap());
+            if lsn > newest.0 {
+                newest = (lsn, path.clone(), number as u64, page.to_vec());
             }
         }
     }
-    panic!("no page of the table has a copy");
-}
-
-fn damage(datadir: &Path, page: u32) {
-    let table = datadir.join("sbtest/sbtest1.ibd");
-    let file = fs::File::options().write(true).open(table).unwrap();
-    let place = u64::from(page) * 16384 + 5000;
-    file.write_all_at(&[0xA5; 100], place).unwrap();
+    let (_, path, number, page) = newest;
+    fs::write(datadir.join("#ib_16384_0.dblwr"), page).unwrap();
+    let file = path.strip_prefix(datadir).unwrap();
+    (file.display().to_string(), number)
 }
 
 #[test]
 fn pages_that_are_repaired_after_a_clean_shutdown_are_named() {
     let (_directory, datadir) = prepared();
-    let page = page_with_copy(&datadir);
-    let name = format!("sbtest/sbtest1.ibd page {page}");
+    let (file, page) = copy_newest_page(&datadir);
+    let name = format!("{file} page {page}");
+    damage(&datadir.join(&file), page);
     let before = files(&datadir);
-    damage(&datadir, page);
     let output = call("run", &datadir, &["--clock=real", "--time=0.1"]);
     assert!(output.status.success(), "{output:?}");
     let errors = String::from_utf8(output.stderr).unwrap();
@@ -361,7 +361,6 @@ fn pages_that_are_repaired_after_a_clean_shutdown_are_named() {
     for (path, bytes) in before {
         fs::write(path, bytes).unwrap();
     }
-    damage(&datadir, page);
     let output = call("recover", &datadir, &[]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("1 repaired, from"), "{text}");
