@@ -77,7 +77,7 @@ impl Printer {
 
 impl Watch for Printer {
     fn note(&mut self, message: &str) {
-        say(format_args!("{message}"));
+        say(format_args!("innosim: note: {message}"));
     }
 
     fn loaded(&mut self, table: &str, rows: u64, of: u64) {
