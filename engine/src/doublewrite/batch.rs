@@ -21,6 +21,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 use super::Doublewrite;
 use super::detect_record::{self, ENTRIES_MAX, Entry, RECORD_BYTES};
 use super::error::DoublewriteError;
+use super::files::Created;
 use super::layout::SegmentPlace;
 use super::settings::DoublewriteSettings;
 use super::trouble::FailedStep;
@@ -201,7 +202,7 @@ impl Doublewrite {
     /// Writes the copies of a batch as one request, and flushes them if the method says
     /// so. When it returns, the data writes may begin.
     fn write_copies(&self, place: SegmentPlace, images: &[Image]) -> Result<(), FailedStep> {
-        let file = &self.files[place.file];
+        let file = &self.judged_files()?.copies[place.file];
         let offset = (place.first_page * PAGE_SIZE) as u64;
         let start = now();
         let written = file.write_images(images, offset, WaitKind::Other);
@@ -217,7 +218,8 @@ impl Doublewrite {
         kind: FlushKind,
         batch: &mut Batch,
     ) -> Result<(), FailedStep> {
-        let (Some(file), Some(record)) = (&self.detect_file, &mut batch.record) else {
+        let detect_file = &self.judged_files()?.detect;
+        let (Some(file), Some(record)) = (detect_file, &mut batch.record) else {
             unreachable!("both are made for this mode");
         };
         batch.batches = batch.batches.wrapping_add(1);
@@ -245,6 +247,14 @@ impl Doublewrite {
         self.metrics
             .record_time(Timing::DoublewriteSync, now() - start);
         self.judge(FailedStep::CopyFlush, synced)
+    }
+
+    /// The files, to write a copy.
+    pub(super) fn judged_files(&self) -> Result<&Created, FailedStep> {
+        self.made_files().map_err(|error| {
+            self.trouble.failed(FailedStep::CopyWrite, &error);
+            FailedStep::CopyWrite
+        })
     }
 
     /// Notes the outcome of a step.

@@ -51,24 +51,31 @@ mod settings;
 mod single_page;
 mod trouble;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+#[expect(
+    clippy::disallowed_types,
+    reason = "a field, and nobody ever waits for it"
+)]
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 
 pub use detect_record::{ENTRIES_MAX, RECORD_BYTES};
 pub use error::DoublewriteError;
+pub use files::is_file_name;
 pub use layout::{Layout, SINGLE_PAGE_SLOTS};
-pub use recovery::{RecoveryReport, recover};
+pub use recovery::{Examination, RecoveryReport, RestoredPage, UnrepairedPage, examine, recover};
 pub use settings::DoublewriteSettings;
 pub use trouble::{FailedStep, WriteTrouble};
 
 use self::batch::{BatchInstance, Segment};
 use self::data_write::DataWrite;
+use self::files::Created;
 use self::queue::WaitingQueue;
 use self::trouble::Trouble;
 use crate::buffer_pool::{FlushKind, FlushedPage, PageSink};
 use crate::metrics::Metrics;
-use crate::runtime::files::{AsyncIo, AsyncIoStatistics, File, FileSystem};
+use crate::runtime::files::{AsyncIo, AsyncIoStatistics, FileError, FileSystem};
 use crate::runtime::time::NEVER;
 use crate::runtime::{Event, JoinHandle, LatchClass, Mutex, WaitKind};
 use crate::sysvar::DoublewriteMode;
@@ -78,10 +85,14 @@ use crate::tablespace::Tablespaces;
 pub struct Doublewrite {
     settings: DoublewriteSettings,
     layout: Layout,
-    /// Empty if doublewrite is off.
-    files: Vec<File>,
-    /// The file of page numbers, under `DETECT_ONLY`.
-    detect_file: Option<File>,
+    file_system: FileSystem,
+    directory: PathBuf,
+    /// None before [`make_files`](Self::make_files).
+    #[expect(
+        clippy::disallowed_types,
+        reason = "a field, and nobody ever waits for it"
+    )]
+    files: OnceLock<Created>,
     instances: Box<[BatchInstance]>,
     segments: Box<[Segment]>,
     /// Numbers of segments that no batch uses: for LRU batches, for flush-list batches.
@@ -102,13 +113,54 @@ pub struct Doublewrite {
 }
 
 impl Doublewrite {
+    /// A doublewrite buffer with its files: [`new`](Self::new), then
+    /// [`make_files`](Self::make_files).
+    ///
+    /// # Errors
+    /// As of these.
+    pub fn create(
+        files: &FileSystem,
+        data_directory: &Path,
+        settings: DoublewriteSettings,
+        tablespaces: Arc<Tablespaces>,
+        metrics: Arc<Metrics>,
+    ) -> Result<Arc<Self>, DoublewriteError> {
+        let this = Self::new(files, data_directory, settings, tablespaces, metrics)?;
+        this.make_files()?;
+        Ok(this)
+    }
+
     /// Creates the doublewrite files anew, of zeros, in place of all that are there; or,
     /// if doublewrite is off, only removes them: old copies would be mistaken for current
-    /// ones. So [`recover`] comes first.
+    /// ones. So [`recover`] comes first. Nothing if it was done before.
     ///
     /// # Errors
     /// If a file cannot be created, for instance because the device is full.
-    pub fn create(
+    pub fn make_files(&self) -> Result<(), DoublewriteError> {
+        Ok(self.made_files().map(|_| ())?)
+    }
+
+    /// The files. During recovery a pool may run full, and its first write makes them; only
+    /// one task is there then.
+    fn made_files(&self) -> Result<&Created, FileError> {
+        if let Some(made) = self.files.get() {
+            return Ok(made);
+        }
+        let made = files::create(
+            &self.file_system,
+            &self.directory,
+            &self.settings,
+            &self.layout,
+        )?;
+        Ok(self.files.get_or_init(|| made))
+    }
+
+    /// A doublewrite buffer whose files are not made yet: those of an earlier run stay until
+    /// [`make_files`](Self::make_files), or until the first page is written.
+    ///
+    /// # Errors
+    /// If there is no memory.
+    pub fn new(
         files: &FileSystem,
         data_directory: &Path,
         settings: DoublewriteSettings,
@@ -117,7 +169,6 @@ impl Doublewrite {
     ) -> Result<Arc<Self>, DoublewriteError> {
         let layout = Layout::new(settings.pool_instances, settings.files, settings.pages);
         let directory = settings.directory_in(data_directory);
-        let created = files::create(files, &directory, &settings, &layout)?;
         let segments: Box<[_]> = layout.segments().map(Segment::new).collect();
         let of_kind = |kind: FlushKind| {
             let own = (0..segments.len()).filter(|&number| segments[number].place.kind == kind);
@@ -130,8 +181,9 @@ impl Doublewrite {
             .collect::<Result<_, _>>()?;
         Ok(Arc::new(Doublewrite {
             data_writes: AsyncIo::new(settings.write_io_threads.max(1)),
-            files: created.copies,
-            detect_file: created.detect,
+            file_system: files.clone(),
+            directory,
+            files: Default::default(),
             instances,
             segments,
             free_segments,

@@ -40,9 +40,10 @@ impl Doublewrite {
         self.metrics
             .shard(page.instance())
             .increment(Counter::DoublewriteSyncRequests);
+        let files = self.judged_files()?;
         let slot = self.free_slots.take(WaitKind::FreePage);
         let (file, at) = self.layout.single_page_slot(slot as usize);
-        let file = &self.files[file];
+        let file = &files.copies[file];
         cpu(Cost::PageCopy);
         let written = file.write_image(page.image(), (at * PAGE_SIZE) as u64, WaitKind::FreePage);
         let outcome = self
