@@ -513,7 +513,10 @@ fn pages_that_are_repaired_after_a_clean_shutdown_are_named() {
     let errors = String::from_utf8(output.stderr).unwrap();
     assert!(errors.contains(&name), "{errors}");
     assert!(!errors.contains("had not been shut down"), "{errors}");
+    // As it was, without the files that the run has made.
+    fs::remove_dir_all(&datadir).unwrap();
     for (path, bytes) in before {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, bytes).unwrap();
     }
     let output = call("recover", &datadir, &[]);
