@@ -15,6 +15,7 @@
 //! | `data_directory` | which file is where |
 //! | `parts` | pool, log and all that hangs on them, built from settings |
 //! | `create`, `open` | a new data directory; one that was shut down, or crashed |
+//! | `first_pages` | what is looked at before a directory is changed |
 //! | `tables` | creating tables, loading them |
 //! | [`session`] | statements and transactions |
 //! | `background` | the tasks, and one step without them |
@@ -34,6 +35,7 @@ mod create;
 pub mod data_directory;
 mod error;
 mod figures;
+mod first_pages;
 mod open;
 mod parts;
 pub mod session;

@@ -58,6 +58,51 @@ pub struct DoublewriteFigures {
     pub torn_copies: usize,
     /// Data pages that were torn, and were repaired.
     pub restored: usize,
+    /// Which these are.
+    pub restored_pages: Vec<RepairedPage>,
+}
+
+/// A page that was torn and was repaired from its copy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RepairedPage {
+    /// The tablespace's file, from the data directory on.
+    pub file: String,
+    /// The page's number in it.
+    pub page: u32,
+}
+
+impl RepairedPage {
+    /// Pages that a text names.
+    const NAMED_MAX: usize = 20;
+
+    /// The pages that were repaired when this data directory was opened.
+    pub fn of(report: &EngineRecoveryReport, directory: &Path) -> Vec<RepairedPage> {
+        let restored = report.doublewrite.restored.iter();
+        restored
+            .map(|restored| RepairedPage {
+                file: restored
+                    .path
+                    .strip_prefix(directory)
+                    .unwrap_or(&restored.path)
+                    .display()
+                    .to_string(),
+                page: restored.page.page.0,
+            })
+            .collect()
+    }
+
+    /// The pages in one line, the first twenty by name; none if there are none.
+    pub fn list(pages: &[RepairedPage]) -> Option<String> {
+        let (named, others) = pages.split_at(pages.len().min(Self::NAMED_MAX));
+        let mut names: Vec<String> = named
+            .iter()
+            .map(|named| format!("{} page {}", named.file, named.page))
+            .collect();
+        if !others.is_empty() {
+            names.push(format!("and {} more", others.len()));
+        }
+        (!names.is_empty()).then(|| names.join(", "))
+    }
 }
 
 /// What was in the redo log.
@@ -99,7 +144,7 @@ pub struct StepTimes {
 ///
 /// # Errors
 /// If the directory is in use, is none of ours, or cannot be recovered; its files are then
-/// as they were, but for torn pages that could be repaired.
+/// as they were, but perhaps for torn pages that could be repaired.
 pub fn recover(plan: &RunPlan, directory: &Path, check: bool) -> anyhow::Result<RecoveryDocument> {
     pool_memory::require(plan)?;
     finish(directory)?;
@@ -138,6 +183,7 @@ fn document(
             copies: doublewrite.copies,
             torn_copies: doublewrite.torn_copies,
             restored: doublewrite.restored.len(),
+            restored_pages: RepairedPage::of(&report, directory),
         },
         redo: RedoFigures {
             checkpoint_lsn: redo.checkpoint_lsn,
@@ -175,6 +221,9 @@ impl fmt::Display for RecoveryDocument {
             "    torn pages       {} repaired, from {} sound copies ({:.2} s)",
             doublewrite.restored, doublewrite.copies, times.doublewrite
         )?;
+        if let Some(pages) = RepairedPage::list(&doublewrite.restored_pages) {
+            writeln!(f, "    repaired         {pages}")?;
+        }
         writeln!(
             f,
             "    redo read        LSN {} to {}: {} bytes, {} mini-transactions, {} records ({:.2} s)",
@@ -215,5 +264,27 @@ impl fmt::Display for RecoveryDocument {
             writeln!(f, "    FAULT            {fault}")?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn twenty_repaired_pages_are_named() {
+        let page = |page| RepairedPage {
+            file: "ibdata1".to_owned(),
+            page,
+        };
+        assert_eq!(RepairedPage::list(&[]), None);
+        let list = RepairedPage::list(&[page(5), page(7)]).unwrap();
+        assert_eq!(list, "ibdata1 page 5, ibdata1 page 7");
+        let pages: Vec<RepairedPage> = (1..=20).map(page).collect();
+        let list = RepairedPage::list(&pages).unwrap();
+        assert!(list.ends_with(", ibdata1 page 20"), "{list}");
+        let pages: Vec<RepairedPage> = (1..=23).map(page).collect();
+        let list = RepairedPage::list(&pages).unwrap();
+        assert!(list.ends_with(", ibdata1 page 20, and 3 more"), "{list}");
     }
 }

@@ -477,3 +477,68 @@ fn calls_that_are_wrong() {
         assert!(output.stdout.is_empty());
     }
 }
+
+/// Gives the page that was changed last a copy in a doublewrite file; returns its file and
+/// its number. The checkpoint of the shutdown is where that change ends, so the copy is not
+/// too old.
+fn copy_newest_page(datadir: &Path) -> (String, u64) {
+    let mut newest = (0, PathBuf::new(), 0, Vec::new());
+    for (path, bytes) in files(datadir) {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if !(name.ends_with(".ibd") || name.starts_with("undo_") || name == "ibdata1") {
+            continue;
+        }
+        for (number, page) in bytes.chunks_exact(16384).enumerate() {
+            let lsn = u64::from_be_bytes(page[16..24].try_into().unwrap());
+            if lsn > newest.0 {
+                newest = (lsn, path.clone(), number as u64, page.to_vec());
+            }
+        }
+    }
+    let (_, path, number, page) = newest;
+    fs::write(datadir.join("#ib_16384_0.dblwr"), page).unwrap();
+    let file = path.strip_prefix(datadir).unwrap();
+    (file.display().to_string(), number)
+}
+
+#[test]
+fn pages_that_are_repaired_after_a_clean_shutdown_are_named() {
+    let (_directory, datadir) = prepared();
+    let (file, page) = copy_newest_page(&datadir);
+    let name = format!("{file} page {page}");
+    damage(&datadir.join(&file), page);
+    let before = files(&datadir);
+    let output = call("run", &datadir, &["--clock=real", "--time=0.1"]);
+    assert!(output.status.success(), "{output:?}");
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(errors.contains(&name), "{errors}");
+    assert!(!errors.contains("had not been shut down"), "{errors}");
+    // As it was, without the files that the run has made.
+    fs::remove_dir_all(&datadir).unwrap();
+    for (path, bytes) in before {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+    let output = call("recover", &datadir, &[]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("1 repaired, from"), "{text}");
+    assert!(text.contains(&name), "{text}");
+}
+
+#[test]
+fn a_creation_that_was_killed_is_begun_anew() {
+    let (_directory, datadir) = prepared();
+    // As it is just before the end of the creation.
+    fs::remove_dir_all(datadir.join("sbtest")).unwrap();
+    fs::remove_file(datadir.join("innosim.dictionary")).unwrap();
+    fs::write(datadir.join("innosim.creating"), "").unwrap();
+    let message = complaint(&call("recover", &datadir, &[]), 1);
+    assert!(message.contains("creation was interrupted"), "{message}");
+    let output = call("run", &datadir, &["--clock=real", "--time=0.1"]);
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{errors}");
+    assert!(
+        errors.contains("its creation was interrupted; it is created anew"),
+        "{errors}"
+    );
+}

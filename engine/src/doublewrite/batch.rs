@@ -21,6 +21,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 use super::Doublewrite;
 use super::detect_record::{self, ENTRIES_MAX, Entry, RECORD_BYTES};
 use super::error::DoublewriteError;
+use super::files::Created;
 use super::layout::SegmentPlace;
 use super::settings::DoublewriteSettings;
 use super::shape::Shape;
@@ -216,7 +217,7 @@ impl Doublewrite {
         place: SegmentPlace,
         images: &[Image],
     ) -> Result<(), FailedStep> {
-        let file = &shape.files[place.file];
+        let file = &self.judged_files(shape)?.copies[place.file];
         let offset = (place.first_page * PAGE_SIZE) as u64;
         let start = now();
         let written = file.write_images(images, offset, WaitKind::Other);
@@ -233,7 +234,8 @@ impl Doublewrite {
         kind: FlushKind,
         batch: &mut Batch,
     ) -> Result<(), FailedStep> {
-        let (Some(file), Some(record)) = (&shape.detect_file, &mut batch.record) else {
+        let detect_file = &self.judged_files(shape)?.detect;
+        let (Some(file), Some(record)) = (detect_file, &mut batch.record) else {
             unreachable!("both are made for this mode");
         };
         batch.batches = batch.batches.wrapping_add(1);
@@ -262,6 +264,15 @@ impl Doublewrite {
         self.metrics
             .record_time(Timing::DoublewriteSync, now() - start);
         self.judge(FailedStep::CopyFlush, synced)
+    }
+
+    /// The files, to write a copy.
+    pub(super) fn judged_files<'s>(&self, shape: &'s Shape) -> Result<&'s Created, FailedStep> {
+        let made = shape.made_files(&self.system, &self.data_directory);
+        made.map_err(|error| {
+            self.trouble.failed(FailedStep::CopyWrite, &error);
+            FailedStep::CopyWrite
+        })
     }
 
     /// Notes the outcome of a step.

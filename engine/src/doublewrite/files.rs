@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use super::detect_record::RECORD_BYTES;
-use super::error::DoublewriteError;
 use super::layout::Layout;
 use super::settings::DoublewriteSettings;
 use crate::page::PAGE_SIZE;
@@ -45,6 +44,11 @@ fn parse(name: &str) -> Option<(Content, u32)> {
             let number = is_plain.then(|| digits.parse().ok())??;
             Some((content, number))
         })
+}
+
+/// Whether a file of this name is a doublewrite file of our page size.
+pub fn is_file_name(name: &str) -> bool {
+    parse(name).is_some()
 }
 
 /// A file that is there.
@@ -90,7 +94,7 @@ pub(super) fn create(
     directory: &Path,
     settings: &DoublewriteSettings,
     layout: &Layout,
-) -> Result<Created, DoublewriteError> {
+) -> Result<Created, FileError> {
     for old in find(files, directory)? {
         files.remove(&old.path)?;
     }
@@ -115,7 +119,7 @@ pub(super) fn create(
         let file = files.open(path, options)?;
         file.extend(bytes as u64, WaitKind::Other)?;
         file.sync(settings.data_only, WaitKind::Other)?;
-        Ok::<_, FileError>(file)
+        Ok(file)
     };
     for number in 0..layout.files() {
         let bytes = layout.file_pages(number) * PAGE_SIZE;

@@ -59,8 +59,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 
 pub use detect_record::{ENTRIES_MAX, RECORD_BYTES};
 pub use error::DoublewriteError;
+pub use files::is_file_name;
 pub use layout::{Layout, SINGLE_PAGE_SLOTS};
-pub use recovery::{RecoveryReport, recover};
+pub use recovery::{Examination, RecoveryReport, RestoredPage, UnrepairedPage, examine, recover};
 pub use settings::DoublewriteSettings;
 pub use trouble::{FailedStep, WriteTrouble};
 
@@ -98,12 +99,11 @@ pub struct Doublewrite {
 }
 
 impl Doublewrite {
-    /// Creates the doublewrite files anew, of zeros, in place of all that are there; or,
-    /// if doublewrite is off, only removes them: old copies would be mistaken for current
-    /// ones. So [`recover`] comes first.
+    /// A doublewrite buffer with its files: [`new`](Self::new), then
+    /// [`make_files`](Self::make_files).
     ///
     /// # Errors
-    /// If a file cannot be created, for instance because the device is full.
+    /// As of these.
     pub fn create(
         files: &FileSystem,
         data_directory: &Path,
@@ -111,11 +111,38 @@ impl Doublewrite {
         tablespaces: Arc<Tablespaces>,
         metrics: Arc<Metrics>,
     ) -> Result<Arc<Self>, DoublewriteError> {
+        let this = Self::new(files, data_directory, settings, tablespaces, metrics)?;
+        this.make_files()?;
+        Ok(this)
+    }
+
+    /// Creates the doublewrite files anew, of zeros, in place of all that are there; or,
+    /// if doublewrite is off, only removes them: old copies would be mistaken for current
+    /// ones. So [`recover`] comes first. Nothing if it was done before.
+    ///
+    /// # Errors
+    /// If a file cannot be created, for instance because the device is full.
+    pub fn make_files(&self) -> Result<(), DoublewriteError> {
+        let made = self.shape().made_files(&self.system, &self.data_directory);
+        Ok(made.map(|_| ())?)
+    }
+
+    /// A doublewrite buffer whose files are not made yet: those of an earlier run stay until
+    /// [`make_files`](Self::make_files), or until the first page is written.
+    ///
+    /// # Errors
+    /// If there is no memory.
+    pub fn new(
+        files: &FileSystem,
+        data_directory: &Path,
+        settings: DoublewriteSettings,
+        tablespaces: Arc<Tablespaces>,
+        metrics: Arc<Metrics>,
+    ) -> Result<Arc<Self>, DoublewriteError> {
         let write_io_threads = settings.write_io_threads.max(1);
-        let shape = Shape::create(files, data_directory, settings)?;
         Ok(Arc::new(Doublewrite {
             data_writes: AsyncIo::new(write_io_threads),
-            shape: Replaceable::new(shape),
+            shape: Replaceable::new(Shape::new(settings)?),
             system: files.clone(),
             data_directory: data_directory.into(),
             is_shut: AtomicBool::new(false),

@@ -16,6 +16,9 @@
 //!
 //! Records of `DETECT_ONLY` name pages that may be torn. They can only be checked.
 //!
+//! Looking and repairing are apart ([`examine`], [`Examination::repair`]): an engine that
+//! finds that it cannot start leaves all files as they were.
+//!
 //! Source: InnoDB 8.0.20 to 8.4.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -77,7 +80,7 @@ pub struct RecoveryReport {
     pub sound: usize,
     /// Of these, older than their copy: the write had not reached them.
     pub copy_newer: usize,
-    /// Data pages that were repaired.
+    /// Data pages that were repaired, in the order of their addresses.
     pub restored: Vec<RestoredPage>,
     /// Copies of pages of tablespaces that are not there.
     pub unknown_tablespace: usize,
@@ -126,7 +129,67 @@ struct Collected {
     detected: BTreeSet<PageId>,
 }
 
+/// Torn pages that were found, and their copies; nothing has been written.
+pub struct Examination {
+    report: RecoveryReport,
+    files: Vec<File>,
+    /// Of each page in `report.restored`, in their order: the file and the offset of its
+    /// copy.
+    places: Vec<(usize, u64)>,
+}
+
 /// Reads the doublewrite files of a directory, and repairs the torn pages of the open
+/// tablespaces: [`examine`], then [`Examination::repair`].
+///
+/// # Errors
+/// As of these.
+pub fn recover(
+    files: &FileSystem,
+    directory: &Path,
+    tablespaces: &Tablespaces,
+    checkpoint: Lsn,
+) -> Result<RecoveryReport, DoublewriteError> {
+    examine(files, directory, tablespaces, checkpoint)?.repair(files, tablespaces)
+}
+
+impl Examination {
+    /// What was found. Pages that are to be restored have not been yet.
+    pub fn report(&self) -> &RecoveryReport {
+        &self.report
+    }
+
+    /// Whether this page is to be restored.
+    pub fn restores(&self, page: PageId) -> bool {
+        let mut restored = self.report.restored.iter();
+        restored.any(|restored| restored.page == page)
+    }
+
+    /// Writes the copies over the torn pages, durably.
+    ///
+    /// # Errors
+    /// If a file cannot be read or written.
+    pub fn repair(
+        self,
+        files: &FileSystem,
+        tablespaces: &Tablespaces,
+    ) -> Result<RecoveryReport, DoublewriteError> {
+        let mut copy = page_buffer(1)?;
+        for (restored, (file, slot)) in self.report.restored.iter().zip(self.places) {
+            let Some(tablespace) = tablespaces.get(restored.page.space) else {
+                continue;
+            };
+            self.files[file].read_at(&mut copy, slot, WaitKind::Other)?;
+            let image = files.image(as_page(&copy));
+            let at = offset(restored.page.page.0);
+            tablespace.file().write_image(&image, at, WaitKind::Other)?;
+            tablespace.note_write();
+        }
+        tablespaces.flush_unflushed()?;
+        Ok(self.report)
+    }
+}
+
+/// Reads the doublewrite files of a directory, and finds the torn pages of the open
 /// tablespaces. The directory is the data directory, or `innodb_doublewrite_dir`.
 ///
 /// A copy that ends before `checkpoint` is of a write that was complete and durable when
@@ -134,14 +197,14 @@ struct Collected {
 /// there. Such a copy repairs nothing.
 ///
 /// # Errors
-/// If a file cannot be read or written. Damage that cannot be repaired is in the report:
-/// see [`RecoveryReport::check`].
-pub fn recover(
+/// If a file cannot be read. Damage that cannot be repaired is in the report: see
+/// [`RecoveryReport::check`].
+pub fn examine(
     files: &FileSystem,
     directory: &Path,
     tablespaces: &Tablespaces,
     checkpoint: Lsn,
-) -> Result<RecoveryReport, DoublewriteError> {
+) -> Result<Examination, DoublewriteError> {
     let mut report = RecoveryReport::default();
     let found = find(files, directory)?;
     report.files = found.len();
@@ -156,7 +219,7 @@ pub fn recover(
         }
     }
     let mut data_page = page_buffer(1)?;
-    let mut copy = page_buffer(1)?;
+    let mut places = Vec::new();
     for (&page, place) in &collected.sound {
         let Some(tablespace) = judgeable(tablespaces, page, &mut report) else {
             continue;
@@ -180,11 +243,7 @@ pub fn recover(
             DataPage::Empty => None,
             DataPage::Damaged(corruption) => Some(corruption),
         };
-        collected.files[place.file].read_at(&mut copy, place.slot, WaitKind::Other)?;
-        let image = files.image(as_page(&copy));
-        let at = offset(page.page.0);
-        tablespace.file().write_image(&image, at, WaitKind::Other)?;
-        tablespace.note_write();
+        places.push((place.file, place.slot));
         report.restored.push(RestoredPage {
             page,
             path: tablespace.path().into(),
@@ -217,8 +276,11 @@ pub fn recover(
             });
         }
     }
-    tablespaces.flush_unflushed()?;
-    Ok(report)
+    Ok(Examination {
+        report,
+        files: collected.files,
+        places,
+    })
 }
 
 /// The tablespace of a copy's page, if the page is in it.

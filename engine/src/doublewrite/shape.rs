@@ -15,17 +15,23 @@
 //! start. It is for futures of one warm state that differ in them.
 
 use std::path::Path;
+#[expect(
+    clippy::disallowed_types,
+    reason = "a field, and nobody ever waits for it"
+)]
+use std::sync::OnceLock;
 use std::sync::atomic::Ordering::*;
 
 use super::batch::{BatchInstance, Segment};
 use super::error::DoublewriteError;
+use super::files::Created;
 use super::layout::Layout;
 use super::queue::WaitingQueue;
 use super::settings::DoublewriteSettings;
 use super::{Doublewrite, files};
 use crate::buffer_pool::FlushKind;
 use crate::runtime::WaitKind;
-use crate::runtime::files::{File, FileSystem};
+use crate::runtime::files::{FileError, FileSystem};
 use crate::runtime::time::{MILLISECOND, NEVER, Time};
 
 /// Between two looks whether batches have got pages meanwhile, of flushers that were past
@@ -36,10 +42,12 @@ const LOOK_AGAIN: Time = MILLISECOND;
 pub(super) struct Shape {
     pub(super) settings: DoublewriteSettings,
     pub(super) layout: Layout,
-    /// Empty if doublewrite is off.
-    pub(super) files: Vec<File>,
-    /// The file of page numbers, under `DETECT_ONLY`.
-    pub(super) detect_file: Option<File>,
+    /// None before [`made_files`](Self::made_files).
+    #[expect(
+        clippy::disallowed_types,
+        reason = "a field, and nobody ever waits for it"
+    )]
+    files: OnceLock<Created>,
     pub(super) instances: Box<[BatchInstance]>,
     pub(super) segments: Box<[Segment]>,
     /// Numbers of segments that no batch uses: for LRU batches, for flush-list batches.
@@ -49,15 +57,9 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// Creates the files anew, and all that hangs on them.
-    pub(super) fn create(
-        system: &FileSystem,
-        data_directory: &Path,
-        settings: DoublewriteSettings,
-    ) -> Result<Self, DoublewriteError> {
+    /// The shape of these settings; its files are not made yet.
+    pub(super) fn new(settings: DoublewriteSettings) -> Result<Self, DoublewriteError> {
         let layout = Layout::new(settings.pool_instances, settings.files, settings.pages);
-        let directory = settings.directory_in(data_directory);
-        let created = files::create(system, &directory, &settings, &layout)?;
         let segments: Box<[_]> = layout.segments().map(Segment::new).collect();
         let of_kind = |kind: FlushKind| {
             let own = (0..segments.len()).filter(|&number| segments[number].place.kind == kind);
@@ -69,8 +71,7 @@ impl Shape {
             .map(|_| BatchInstance::new(&settings))
             .collect::<Result<_, _>>()?;
         Ok(Shape {
-            files: created.copies,
-            detect_file: created.detect,
+            files: Default::default(),
             instances,
             segments,
             free_segments,
@@ -78,6 +79,22 @@ impl Shape {
             settings,
             layout,
         })
+    }
+
+    /// The files, which are made in place of all that are there when they are first asked
+    /// for. During recovery a pool may run full, and its first write makes them; only one
+    /// task is there then.
+    pub(super) fn made_files(
+        &self,
+        system: &FileSystem,
+        data_directory: &Path,
+    ) -> Result<&Created, FileError> {
+        if let Some(made) = self.files.get() {
+            return Ok(made);
+        }
+        let directory = self.settings.directory_in(data_directory);
+        let made = files::create(system, &directory, &self.settings, &self.layout)?;
+        Ok(self.files.get_or_init(|| made))
     }
 }
 
@@ -128,7 +145,11 @@ impl Doublewrite {
         };
         self.is_shut.store(true, SeqCst);
         self.send_all();
-        let create = |settings| Shape::create(&self.system, &self.data_directory, settings);
+        let create = |settings| -> Result<_, DoublewriteError> {
+            let shape = Shape::new(settings)?;
+            shape.made_files(&self.system, &self.data_directory)?;
+            Ok(shape)
+        };
         let (shape, changed) = match create(settings) {
             Ok(shape) => (shape, Ok(())),
             Err(error) => (create(before)?, Err(error)),

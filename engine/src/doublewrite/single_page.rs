@@ -43,9 +43,10 @@ impl Doublewrite {
         self.metrics
             .shard(page.instance())
             .increment(Counter::DoublewriteSyncRequests);
+        let files = self.judged_files(shape)?;
         let slot = shape.free_slots.take(WaitKind::FreePage);
         let (file, at) = shape.layout.single_page_slot(slot as usize);
-        let file = &shape.files[file];
+        let file = &files.copies[file];
         cpu(Cost::PageCopy);
         let written = file.write_image(page.image(), (at * PAGE_SIZE) as u64, WaitKind::FreePage);
         let outcome = self

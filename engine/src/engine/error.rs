@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::data_directory::DirectoryKind;
 use crate::btree::BtreeError;
 use crate::buffer_pool::BufferPoolError;
 use crate::doublewrite::DoublewriteError;
@@ -9,7 +10,7 @@ use crate::lock::LockError;
 use crate::page_allocation::AllocationError;
 use crate::redo_log::RedoLogError;
 use crate::runtime::files::FileError;
-use crate::sysvar::ChangeError;
+use crate::sysvar::{ChangeError, Flavor};
 use crate::table::{DictionaryError, LayoutError, TableError};
 use crate::tablespace::TablespaceError;
 use crate::transaction::undo::UndoError;
@@ -108,17 +109,34 @@ pub enum EngineError {
         /// What it is instead.
         what: &'static str,
     },
+    /// The creation of a data directory was interrupted, and it holds something else, too.
+    #[error(
+        "the creation of the data directory {} was interrupted, and it cannot be begun anew, \
+         because there is {found}, which innosim has not made: move it away, or use another \
+         directory",
+        path.display()
+    )]
+    UnfinishedWithOthers {
+        /// The directory.
+        path: PathBuf,
+        /// What is in it besides.
+        found: String,
+    },
     /// The data directory belongs to a flavor whose files are laid out otherwise.
     #[error(
-        "{}: the file of the redo log or of undo {expected} is missing; the directory was made by \
-         a flavor that keeps them elsewhere",
-        path.display()
+        "{} was made by {} ({}), but {asked_for} was asked for ({}): open it as the flavor that \
+         made it, or make a new data directory for {asked_for}",
+        path.display(), found.flavors(), found.files(), expected.files()
     )]
     OtherFlavor {
         /// The directory.
         path: PathBuf,
-        /// The file.
-        expected: String,
+        /// How its files are laid out.
+        found: DirectoryKind,
+        /// How they would be.
+        expected: DirectoryKind,
+        /// The flavor that it was to be opened as.
+        asked_for: Flavor,
     },
     /// There is a table of that name.
     #[error("table '{name}' already exists (1050)")]

@@ -4,13 +4,23 @@
 //!   1  lock the directory            in use -> error
 //!   2  dictionary                    which tables, which files
 //!   3  open the files                without a look at them
-//!   4  doublewrite                   torn pages from their copies
-//!   5  redo                          pages as they were
-//!   6  transactions                  who was active is active again
-//!   7  tables                        trees by their roots
-//!   8  roll back                     what had not committed
-//!   9  tasks
+//!   4  redo                          is read
+//!   5  doublewrite                   torn pages are found
+//!   6  first pages                   are sound or will be
+//!      ---- up to here nothing has been changed ----------------------------
+//!   7  doublewrite                   torn pages from their copies
+//!   8  redo                          pages as they were, in the pool
+//!   9  transactions                  who was active is active again
+//!  10  tables                        trees by their roots
+//!  11  take over                     redo log cut at its end, doublewrite files anew
+//!  12  roll back                     what had not committed
+//!  13  tasks
 //! ```
+//!
+//! A directory that is refused in steps 1 to 6 is as it was. If a page turns out to be
+//! damaged in steps 8 to 10, torn pages have been repaired and files extended, as redo says;
+//! redo log and doublewrite files are as they were, unless the pool was too small for the
+//! pages of recovery, and some had to be written.
 //!
 //! A table whose creation was interrupted has a file, and perhaps redo; recovery goes
 //! over it as over any other, and then it is removed.
@@ -20,15 +30,16 @@ use std::sync::Arc;
 
 use super::Engine;
 use super::create::row_store;
-use super::data_directory;
+use super::data_directory::{self, DirectoryKind};
 use super::error::EngineError;
+use super::first_pages;
 use super::parts::Parts;
 use super::settings::{EngineOptions, EngineSettings};
 use super::tables::{open_table, remove_unfinished};
 use crate::doublewrite::{self, DoublewriteSettings};
 use crate::metrics::Metrics;
 use crate::page::SpaceId;
-use crate::redo_log::{RedoLog, RedoSettings};
+use crate::redo_log::{FileLayout, RedoLog, RedoSettings};
 use crate::runtime::files::FileSystem;
 use crate::runtime::now;
 use crate::runtime::time::Time;
@@ -82,7 +93,7 @@ impl Engine {
     ///
     /// # Errors
     /// If another engine has it, if it is none, if its files are damaged beyond repair or
-    /// do not fit together.
+    /// do not fit together. The module's opening says what has been changed then.
     pub fn open(
         files: FileSystem,
         directory: &Path,
@@ -92,9 +103,15 @@ impl Engine {
         data_directory::check_ours(&files, directory)?;
         let lock = files.lock_data_directory(directory)?;
         let content = dictionary_file::read(&files, directory)?;
+        let redo_settings = RedoSettings::from_variables(settings)?;
         let transaction_settings = TransactionSettings::from_variables(settings);
         let metrics = Arc::new(Metrics::new(options.metric_shards));
         let spaces = Arc::new(Tablespaces::from_variables(files.clone(), settings));
+        let kind = match redo_settings.layout {
+            FileLayout::Numbered { .. } => DirectoryKind::Since8_0,
+            FileLayout::Ring { .. } => DirectoryKind::Before8_0,
+        };
+        data_directory::check_kind(&files, directory, kind, settings.flavor())?;
         open_files(&files, directory, &spaces, &content, &transaction_settings)?;
 
         let mut times = RecoveryTimes::default();
@@ -103,7 +120,6 @@ impl Engine {
             let end = now();
             end - std::mem::replace(&mut start, end)
         };
-        let redo_settings = RedoSettings::from_variables(settings)?;
         let recovery =
             RedoLog::open_for_recovery(files.clone(), directory, &redo_settings, metrics.clone())?;
         let log = recovery.log().clone();
@@ -111,10 +127,13 @@ impl Engine {
         let checkpoint = recovery.report().checkpoint_lsn;
         let doublewrite_settings = DoublewriteSettings::from_variables(settings);
         let copies = doublewrite_settings.directory_in(directory);
-        let doublewrite = doublewrite::recover(&files, &copies, &spaces, checkpoint)?;
-        doublewrite.check()?;
+        let torn = doublewrite::examine(&files, &copies, &spaces, checkpoint)?;
+        torn.report().check()?;
+        recovery.check_tablespaces(&spaces)?;
+        first_pages::check(&spaces, &content, &transaction_settings, &recovery, &torn)?;
+        let parts = Parts::new(&files, directory, settings, log, spaces.clone(), metrics)?;
+        let doublewrite = torn.repair(&files, &spaces)?;
         times.doublewrite = lap();
-        let parts = Parts::new(&files, directory, settings, log, spaces, metrics)?;
         let redo = recovery.apply(&parts.pages.pool, &parts.pages.spaces)?;
         times.apply = lap();
 
@@ -127,6 +146,9 @@ impl Engine {
                 dictionary.add(&open_table(&parts.pages, entry, &engine_settings)?);
             }
         }
+        parts.pages.log.accept_recovery()?;
+        parts.doublewrite.make_files()?;
+        data_directory::end_creation(&files, directory)?;
         let removed_tables = remove_unfinished(&files, directory, &parts, &dictionary)?;
         let rows = row_store(&parts, transactions, dictionary, settings);
         let rows_undone = recovered.rows_to_undo;
@@ -165,14 +187,7 @@ fn open_files(
     let system = data_directory::system_tablespace(directory);
     spaces.open_unchecked(SpaceId(0), "innodb_system", &system)?;
     for number in 1..=settings.undo_tablespaces {
-        let file = undo_file_name(number);
-        let path = directory.join(&file);
-        if !files.exists(&path)? {
-            return Err(EngineError::OtherFlavor {
-                path: directory.into(),
-                expected: file,
-            });
-        }
+        let path = directory.join(undo_file_name(number));
         let name = format!("innodb_undo_{number:03}");
         spaces.open_unchecked(undo_space_id(number), &name, &path)?;
     }

@@ -34,7 +34,8 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// Puts them together over a log. Nothing runs yet.
+    /// Puts them together over a log. Nothing runs yet, and the doublewrite files are to be
+    /// made.
     pub fn new(
         files: &FileSystem,
         directory: &Path,
@@ -43,7 +44,7 @@ impl Parts {
         spaces: Arc<Tablespaces>,
         metrics: Arc<Metrics>,
     ) -> Result<Parts, EngineError> {
-        let doublewrite = Doublewrite::create(
+        let doublewrite = Doublewrite::new(
             files,
             directory,
             DoublewriteSettings::from_variables(settings),

@@ -47,6 +47,34 @@ pub enum RedoLogError {
         /// What they are called.
         expected: &'static str,
     },
+    /// A redo file is gone that has been there.
+    #[error(
+        "{} is missing, a file of {length} bytes: {}. Without it committed transactions would \
+         be lost; put it back, or restore a backup of the whole data directory",
+        path.display(), proof
+    )]
+    FileMissing {
+        /// The file.
+        path: PathBuf,
+        /// The length that it had, by that of its neighbour.
+        length: u64,
+        /// How that is known.
+        proof: String,
+    },
+    /// A redo file has not the length that it was made with.
+    #[error(
+        "{}: {found} bytes, {expected} expected: the redo file was {}. Put the whole file back, \
+         or restore a backup of the whole data directory",
+        path.display(), if found < expected { "cut short" } else { "extended" }
+    )]
+    Length {
+        /// The file.
+        path: PathBuf,
+        /// Its length.
+        found: u64,
+        /// The length that it was made with.
+        expected: u64,
+    },
     /// A redo file cannot be used.
     #[error("{}: the file's header cannot be used: {fault}", path.display())]
     Header {
@@ -84,11 +112,14 @@ pub enum RedoLogError {
         expected: u64,
     },
     /// There is no checkpoint.
-    #[error("{}: no redo file has a valid checkpoint: {}", directory.display(), reasons.join("; "))]
+    #[error(
+        "{}: no redo file has a valid checkpoint, from which recovery would begin: {}",
+        directory.display(), reasons.join("; ")
+    )]
     NoCheckpoint {
         /// Where the files are.
         directory: PathBuf,
-        /// What is wrong with each.
+        /// What each file has instead; never empty.
         reasons: Vec<String>,
     },
     /// The last checkpoint is not in the files.

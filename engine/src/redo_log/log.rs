@@ -174,7 +174,7 @@ impl RedoLog {
         start: Lsn,
         metrics: Arc<Metrics>,
     ) -> Result<Arc<Self>, RedoLogError> {
-        let file = files.next_file(block_start(start), checkpoint.lsn)?;
+        let file = files.file_to_go_on(block_start(start));
         let device = Device {
             flusher: Mutex::new(
                 LatchClass::LogFlusher,

@@ -21,11 +21,15 @@
 //! A file gets its header, with the LSN of its first block and no checkpoints, before it
 //! gets its name; so a file with a name of a redo file is one. Blocks of its earlier life
 //! are still in it: their numbers tell that they are old.
+//!
+//! How a later start finds them again, and tells whether they are whole: see `existing`.
+
+mod existing;
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
-use super::block::FIRST_BLOCK_LSN;
+use super::block::{FIRST_BLOCK_LSN, block_start};
 use super::capacity::FILE_HEADER_SIZE;
 use super::error::RedoLogError;
 use super::file_format::{CHECKPOINT_SLOTS, Checkpoint, FileHeader, HeaderBlock};
@@ -69,9 +73,16 @@ pub(super) struct LogFile {
     /// The LSN of the block after its last one.
     pub(super) end: Lsn,
     pub(super) file: File,
+    /// Its header says that redo goes on in the next one; never in a ring.
+    is_full: bool,
 }
 
 impl LogFile {
+    /// Bytes of the file, with its header.
+    fn length(&self) -> u64 {
+        FILE_HEADER_SIZE + (self.end - self.start)
+    }
+
     /// Where the block of an LSN is.
     pub(super) fn offset(&self, block: Lsn) -> u64 {
         debug_assert!((self.start..self.end).contains(&block));
@@ -100,12 +111,24 @@ pub(super) struct LogFiles {
     state: Mutex<State>,
 }
 
-const SUBDIRECTORY: &str = "#innodb_redo";
+/// The directory of numbered files in the data directory.
+pub const SUBDIRECTORY: &str = "#innodb_redo";
 const NUMBERED: &str = "#ib_redo";
 const RING: &str = "ib_logfile";
+const SPARE: &str = "_tmp";
+
+/// Whether a file of this name is a redo file, or a spare one.
+pub fn is_file_name(name: &str) -> bool {
+    let numbered = name.strip_prefix(NUMBERED);
+    let number = match numbered {
+        Some(rest) => Some(rest.strip_suffix(SPARE).unwrap_or(rest)),
+        None => name.strip_prefix(RING),
+    };
+    number.is_some_and(|number| number.parse::<u64>().is_ok())
+}
 
 impl LogFiles {
-    // ---- making and finding files ---------------------------------------------
+    // ---- making files --------------------------------------------------------
 
     fn empty(
         system: FileSystem,
@@ -159,88 +182,18 @@ impl LogFiles {
                     let file = this.new_file(&path, file_size)?;
                     let length = file_size - FILE_HEADER_SIZE;
                     let start = FIRST_BLOCK_LSN + number * length;
-                    this.write_header(&file, start)?;
-                    this.sync(&file)?;
-                    let end = start + length;
-                    state.files.push_back(LogFile { start, end, file });
+                    let added = LogFile {
+                        start,
+                        end: start + length,
+                        file,
+                        is_full: false,
+                    };
+                    this.write_new_header(&added)?;
+                    state.files.push_back(added);
                 }
             }
         }
         this.sync_directory()?;
-        Ok(this)
-    }
-
-    /// Finds the files of a log.
-    pub(super) fn open(
-        system: FileSystem,
-        home: &Path,
-        layout: FileLayout,
-        io: LogIo,
-    ) -> Result<Self, RedoLogError> {
-        let mut this = Self::empty(system, home, layout, io, 0);
-        let named = match this.system.exists(&this.directory)? {
-            true => this.named_files()?,
-            false => Vec::new(),
-        };
-        if named.is_empty() {
-            let expected = match layout {
-                FileLayout::Numbered { .. } => "#ib_redo0 and so on",
-                FileLayout::Ring { .. } => "ib_logfile0 and so on",
-            };
-            return Err(RedoLogError::Missing {
-                directory: this.directory,
-                expected,
-            });
-        }
-        let mut files = VecDeque::with_capacity(named.len());
-        let mut next_number = 0;
-        for (number, path) in named {
-            let file = this.open_file(&path, Create::Existing)?;
-            let length = file.length()?;
-            if let FileLayout::Ring { file_size, .. } = layout
-                && length != file_size
-            {
-                return Err(RedoLogError::Size {
-                    path,
-                    found: length,
-                    expected: file_size,
-                });
-            }
-            let header = FileHeader::decode(&read_block(&file, 0)?).map_err(|fault| {
-                RedoLogError::Header {
-                    path: path.clone(),
-                    fault,
-                }
-            })?;
-            this.log_uuid = header.log_uuid;
-            let start = header.start_lsn;
-            let end = start + length.saturating_sub(FILE_HEADER_SIZE) / 512 * 512;
-            if let Some(LogFile { end: expected, .. }) = files.back()
-                && *expected != start
-            {
-                return Err(RedoLogError::Gap {
-                    path,
-                    expected: *expected,
-                    found: start,
-                });
-            }
-            next_number = number + 1;
-            files.push_back(LogFile { start, end, file });
-        }
-        if let FileLayout::Ring { files: wanted, .. } = layout
-            && files.len() as u64 != wanted
-        {
-            return Err(RedoLogError::Missing {
-                directory: this.directory,
-                expected: "innodb_log_files_in_group files ib_logfile0 and so on",
-            });
-        }
-        {
-            let mut state = this.state.lock();
-            state.files = files;
-            state.next_number = next_number;
-        }
-        this.remove_spare_files()?;
         Ok(this)
     }
 
@@ -259,16 +212,6 @@ impl LogFiles {
         }
         named.sort_unstable();
         Ok(named)
-    }
-
-    /// A spare file of an earlier run may have any content; a new one is made instead.
-    fn remove_spare_files(&self) -> Result<(), RedoLogError> {
-        for entry in self.system.list(&self.directory)? {
-            if entry.name.starts_with(NUMBERED) && entry.name.ends_with("_tmp") {
-                self.system.remove(self.directory.join(entry.name))?;
-            }
-        }
-        Ok(())
     }
 
     fn open_file(&self, path: &Path, create: Create) -> Result<File, RedoLogError> {
@@ -290,14 +233,39 @@ impl LogFiles {
         Ok(file)
     }
 
-    fn write_header(&self, file: &File, start: Lsn) -> Result<(), RedoLogError> {
-        let mut header = [0; FILE_HEADER_SIZE as usize];
-        let own = FileHeader {
+    fn header_of(&self, file: &LogFile) -> HeaderBlock {
+        let header = FileHeader {
             log_uuid: self.log_uuid,
-            start_lsn: start,
+            start_lsn: file.start,
+            file_length: file.length(),
+            is_full: file.is_full,
         };
-        header[..512].copy_from_slice(&own.encode());
-        Ok(file.write_at(&header, 0, WaitKind::Other)?)
+        header.encode()
+    }
+
+    /// Writes the whole header, without checkpoints, and makes it durable.
+    fn write_new_header(&self, file: &LogFile) -> Result<(), RedoLogError> {
+        let mut header = [0; FILE_HEADER_SIZE as usize];
+        header[..512].copy_from_slice(&self.header_of(file));
+        file.file.write_at(&header, 0, WaitKind::Other)?;
+        self.sync(&file.file)
+    }
+
+    /// Says in a file's header whether redo goes on in the next one, durably; the
+    /// checkpoints stay.
+    fn set_full(&self, file: &mut LogFile, is_full: bool) -> Result<(), RedoLogError> {
+        if file.is_full == is_full {
+            return Ok(());
+        }
+        let changed = LogFile {
+            is_full,
+            ..file.clone()
+        };
+        let header = self.header_of(&changed);
+        changed.file.write_at(&header, 0, WaitKind::Other)?;
+        self.sync(&changed.file)?;
+        *file = changed;
+        Ok(())
     }
 
     fn sync(&self, file: &File) -> Result<(), RedoLogError> {
@@ -335,20 +303,23 @@ impl LogFiles {
         }
         let path = self
             .directory
-            .join(format!("{NUMBERED}{}_tmp", state.next_number));
+            .join(format!("{NUMBERED}{}{SPARE}", state.next_number));
         let oldest = state.files.front();
         if state.files.len() > 1
             && let Some(oldest) = oldest
             && oldest.end <= oldest_needed
         {
-            let LogFile { start, end, file } = oldest.clone();
-            if end - start + FILE_HEADER_SIZE == file_size {
+            let length = oldest.length();
+            let file = oldest.file.clone();
+            if length == file_size {
                 self.system.rename(file.path(), &path)?;
                 state.files.pop_front();
                 // Opened again, so that errors name it rightly.
                 let file = self.open_file(&path, Create::Existing)?;
                 state.spare = Some((path, file));
-                return Ok(());
+                // Before it gets the header of its next life, which must not be found under
+                // the old name.
+                return self.sync_directory();
             }
             self.system.remove(file.path())?;
             state.files.pop_front();
@@ -368,59 +339,51 @@ impl LogFiles {
         let mut state = self.state.lock();
         self.prepare_spare_in(&mut state, oldest_needed)?;
         let (path, file) = state.spare.take().expect("it has just been prepared");
-        let length = file.length()? - FILE_HEADER_SIZE;
-        self.write_header(&file, start)?;
-        self.sync(&file)?;
+        let end = start + (file.length()? - FILE_HEADER_SIZE) / 512 * 512;
+        let mut added = LogFile {
+            start,
+            end,
+            file,
+            is_full: false,
+        };
+        self.write_new_header(&added)?;
         let name = self.path_of(state.next_number);
         self.system.rename(&path, &name)?;
         self.sync_directory()?;
         state.next_number += 1;
-        let file = self.open_file(&name, Create::Existing)?;
-        let added = LogFile {
-            start,
-            end: start + length / 512 * 512,
-            file,
-        };
+        added.file = self.open_file(&name, Create::Existing)?;
         state.files.push_back(added.clone());
         Ok(added)
     }
 
-    /// Removes the files that begin behind a block, the newest first: recovery has found
-    /// that the log ends in that block, so a later one must not find that it went on.
-    pub(super) fn remove_behind(&self, block: Lsn) -> Result<(), RedoLogError> {
-        if !matches!(self.layout, FileLayout::Numbered { .. }) {
-            return Ok(());
-        }
-        let mut is_changed = false;
-        loop {
-            let behind = {
-                let mut state = self.state.lock();
-                state.files.pop_back_if(|file| file.start > block)
-            };
-            let Some(behind) = behind else { break };
-            self.system.remove(behind.file.path())?;
-            is_changed = true;
-        }
-        match is_changed {
-            true => self.sync_directory(),
-            false => Ok(()),
-        }
-    }
-
     /// The file in which the block at `start`, the end of the file before, is to be
-    /// written.
+    /// written. All of that file has been flushed.
     pub(super) fn next_file(
         &self,
         start: Lsn,
         oldest_needed: Lsn,
     ) -> Result<LogFile, RedoLogError> {
         match self.layout {
-            FileLayout::Numbered { .. } => match self.file_of(start) {
-                Some(file) => Ok(file),
-                None => self.add_file(start, oldest_needed),
-            },
+            FileLayout::Numbered { .. } => {
+                let file = match self.file_of(start) {
+                    Some(file) => file,
+                    None => self.add_file(start, oldest_needed)?,
+                };
+                let mut state = self.state.lock();
+                let before = state.files.iter_mut().find(|file| file.end == start);
+                before.map_or(Ok(()), |before| self.set_full(before, true))?;
+                Ok(file)
+            }
             FileLayout::Ring { .. } => Ok(self.file_of(start).expect("a ring has every LSN")),
         }
+    }
+
+    /// The file in which redo goes on from this block: the newest one also if the block is
+    /// just behind its end.
+    pub(super) fn file_to_go_on(&self, block: Lsn) -> LogFile {
+        let newest = || self.state.lock().files.back().cloned();
+        let file = self.file_of(block).or_else(newest);
+        file.expect("a log has a file")
     }
 
     /// The file that the block at this LSN is in. Of a ring: that it is in if it is the
@@ -443,6 +406,7 @@ impl LogFiles {
                     start,
                     end: start + length,
                     file: state.files[(position / length) as usize].file.clone(),
+                    is_full: false,
                 })
             }
         }
@@ -471,11 +435,7 @@ impl LogFiles {
     /// Bytes of all files in use.
     pub(super) fn physical_size(&self) -> u64 {
         let state = self.state.lock();
-        let sizes = state
-            .files
-            .iter()
-            .map(|file| file.end - file.start + FILE_HEADER_SIZE);
-        sizes.sum()
+        state.files.iter().map(LogFile::length).sum()
     }
 
     /// Where the files are.
@@ -499,14 +459,17 @@ impl LogFiles {
 
     /// Writes a checkpoint and makes it durable.
     pub(super) fn write_checkpoint(&self, checkpoint: &Checkpoint) -> Result<(), RedoLogError> {
-        let file = self.checkpoint_file(checkpoint.lsn);
-        let file = file.expect("files from the last checkpoint on are kept");
+        let file = match self.checkpoint_file(checkpoint.lsn) {
+            Some(file) => file,
+            // All redo ends with a file, and has been flushed.
+            None => self.next_file(block_start(checkpoint.lsn), 0)?.file,
+        };
         let block = checkpoint.encode();
         file.write_at(&block, checkpoint.slot(), WaitKind::Other)?;
         self.sync(&file)
     }
 
-    /// The newest checkpoint of all files, and what is wrong with slots that are none.
+    /// The newest checkpoint of all files, and what is in those that have none.
     pub(super) fn newest_checkpoint(
         &self,
     ) -> Result<(Option<Checkpoint>, Vec<String>), RedoLogError> {
@@ -517,6 +480,7 @@ impl LogFiles {
         let mut newest: Option<Checkpoint> = None;
         let mut faults = Vec::new();
         for file in files {
+            let mut empty = 0;
             for slot in CHECKPOINT_SLOTS {
                 match Checkpoint::decode(&read_block(&file, slot)?) {
                     Ok(Some(found)) => {
@@ -525,12 +489,16 @@ impl LogFiles {
                             *best = found;
                         }
                     }
-                    Ok(None) => {}
+                    Ok(None) => empty += 1,
                     Err(fault) => {
                         let path = file.path().display();
                         faults.push(format!("{path}, offset {slot}: {fault}"));
                     }
                 }
+            }
+            if empty == CHECKPOINT_SLOTS.len() {
+                let path = file.path().display();
+                faults.push(format!("{path}: both checkpoint slots are empty"));
             }
         }
         Ok((newest, faults))

@@ -65,7 +65,7 @@ pub use checkpoint_source::{CheckpointSource, PoolSource};
 pub use error::RedoLogError;
 pub use file_format::HeaderFault;
 pub use log::RedoLog;
-pub use log_files::{FileLayout, LogIo};
+pub use log_files::{FileLayout, LogIo, SUBDIRECTORY, is_file_name};
 pub use memo::{PageHandle, Savepoint};
 pub use mini_transaction::{MiniTransaction, PageAccessError};
 pub use pages::{MiniTransactionContext, Pages};

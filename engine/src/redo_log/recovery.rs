@@ -21,6 +21,10 @@
 //! though one before them had not. Otherwise the next recovery would take them for the
 //! continuation of what is written now.
 //!
+//! That is the only change to redo files, and comes last
+//! ([`RedoLog::accept_recovery`]): until then the engine may find that it cannot start,
+//! and leaves the files as they were.
+//!
 //! Torn *pages* are repaired before, from the doublewrite files.
 //!
 //! Source: MySQL 8.4 (`recv_recovery_from_checkpoint_start`). InnoDB applies in batches
@@ -37,10 +41,11 @@ use super::block::{
 };
 use super::error::RedoLogError;
 use super::file_format::Checkpoint;
-use super::log::RedoLog;
+use super::log::{Device, RedoLog};
 use super::log_files::LogFiles;
 use super::record::{FileOperation, RecordFault, RedoRecord, read_group};
 use super::settings::RedoSettings;
+use super::write::WriterState;
 use crate::buffer_pool::{BlockHandle, BufferPool, FixMode, Waits};
 use crate::metrics::Metrics;
 use crate::page::{Lsn, PageBytes, PageId, SpaceId, fil};
@@ -90,6 +95,8 @@ pub struct Recovery {
     log: Arc<RedoLog>,
     payload: Vec<u8>,
     groups: Vec<Group>,
+    /// The records of each page, in order.
+    pages: BTreeMap<PageId, Vec<Place>>,
     report: RecoveryReport,
 }
 
@@ -123,7 +130,7 @@ struct Scan {
 impl RedoLog {
     /// Opens the log of an earlier run: finds the checkpoint and reads all redo behind
     /// it. The log is complete then, and can be given to a buffer pool; nothing has been
-    /// applied yet.
+    /// applied yet, and no file changed.
     ///
     /// # Errors
     /// If files are missing, of another log, damaged in the middle, or have no checkpoint;
@@ -160,20 +167,52 @@ impl RedoLog {
             ..RecoveryReport::default()
         };
         let groups = parse(&scan, &checkpoint, &mut report)?;
-        // The last group may have begun in one file and gone on in the next one.
-        files.remove_behind(block_start(report.end_lsn))?;
-        clear_what_follows(&files, report.end_lsn)?;
         let last_block = read_block(&files, block_start(report.end_lsn))?;
         let log = RedoLog::with_files(settings, files, checkpoint, report.end_lsn, metrics)?;
         if let Some(block) = last_block {
             log.buffer.preload(report.end_lsn, &block);
         }
-        Ok(Recovery {
+        if let Some(device) = &log.device {
+            device.writer.lock().found_end = Some(report.end_lsn);
+        }
+        let mut recovery = Recovery {
             log,
             payload: scan.payload,
             groups,
+            pages: BTreeMap::new(),
             report,
-        })
+        };
+        recovery.pages = recovery.by_page();
+        recovery.report.pages = recovery.pages.len() as u64;
+        Ok(recovery)
+    }
+
+    /// Takes the files over after a recovery: from now on redo is written where it ended.
+    /// Before that no file of the log has been changed. Nothing if it was done before, or
+    /// for a new log.
+    ///
+    /// # Errors
+    /// If a file cannot be changed.
+    pub fn accept_recovery(&self) -> Result<(), RedoLogError> {
+        match &self.device {
+            Some(device) => self.take_over_files(device, &mut device.writer.lock()),
+            None => Ok(()),
+        }
+    }
+
+    /// Clears away what is behind the end that recovery has found.
+    pub(super) fn take_over_files(
+        &self,
+        device: &Device,
+        state: &mut WriterState,
+    ) -> Result<(), RedoLogError> {
+        if let Some(end) = state.found_end {
+            // The last group may have begun in one file and gone on in the next one.
+            device.files.go_on_from(block_start(end))?;
+            clear_what_follows(&device.files, end)?;
+            state.found_end = None;
+        }
+        Ok(())
     }
 }
 
@@ -388,46 +427,60 @@ impl Recovery {
         pool: &Arc<BufferPool>,
         spaces: &Tablespaces,
     ) -> Result<RecoveryReport, RedoLogError> {
-        let dropped = self.redo_file_operations(spaces)?;
-        let pages = self.by_page();
-        self.report.pages = pages.len() as u64;
+        self.check_tablespaces(spaces)?;
+        self.extend_files(spaces)?;
+        let pages = std::mem::take(&mut self.pages);
         let mut waits = Waits::new(0);
         for (page, places) in &pages {
-            if spaces.get(page.space).is_none() {
-                if dropped.contains(&page.space) {
-                    continue;
-                }
-                return Err(RedoLogError::NoTablespace {
-                    page: *page,
-                    lsn: self.groups[places[0].group as usize].start,
-                });
+            if spaces.get(page.space).is_some() {
+                self.apply_to_page(*page, places, pool, &mut waits)?;
             }
-            self.apply_to_page(*page, places, pool, &mut waits)?;
         }
         pool.sort_flush_lists();
         Ok(self.report)
     }
 
-    /// Extends files; returns the tablespaces that were dropped.
-    fn redo_file_operations(
-        &self,
-        spaces: &Tablespaces,
-    ) -> Result<BTreeSet<SpaceId>, RedoLogError> {
-        let mut dropped = BTreeSet::new();
-        for operation in self.file_operations() {
-            match operation {
-                FileOperation::Delete { space } => {
-                    dropped.insert(space);
-                }
-                FileOperation::Extend { space, pages }
-                | FileOperation::Create { space, pages, .. } => {
-                    if let Some(space) = spaces.get(space) {
-                        space.extend(pages)?;
-                    }
-                }
+    /// Checks that the tablespaces are open that redo is about, but for those that it says
+    /// were dropped.
+    ///
+    /// # Errors
+    /// [`RedoLogError::NoTablespace`].
+    pub fn check_tablespaces(&self, spaces: &Tablespaces) -> Result<(), RedoLogError> {
+        let operations = self.file_operations().into_iter();
+        let dropped: BTreeSet<SpaceId> = operations
+            .filter_map(|operation| match operation {
+                FileOperation::Delete { space } => Some(space),
+                _ => None,
+            })
+            .collect();
+        for (&page, places) in &self.pages {
+            if spaces.get(page.space).is_none() && !dropped.contains(&page.space) {
+                return Err(RedoLogError::NoTablespace {
+                    page,
+                    lsn: self.groups[places[0].group as usize].start,
+                });
             }
         }
-        Ok(dropped)
+        Ok(())
+    }
+
+    /// Whether redo makes this page anew: what is in its file does not matter.
+    pub fn makes(&self, page: PageId) -> bool {
+        let places = self.pages.get(&page);
+        places.is_some_and(|places| self.last_initialisation(places).is_some())
+    }
+
+    /// Extends files as redo says.
+    fn extend_files(&self, spaces: &Tablespaces) -> Result<(), RedoLogError> {
+        for operation in self.file_operations() {
+            if let FileOperation::Extend { space, pages }
+            | FileOperation::Create { space, pages, .. } = operation
+                && let Some(space) = spaces.get(space)
+            {
+                space.extend(pages)?;
+            }
+        }
+        Ok(())
     }
 
     /// The records of each page, in order.

@@ -41,6 +41,9 @@ pub(super) struct WriterState {
     covered: u64,
     /// Blocks that are not written from the log buffer.
     scratch: AlignedBuffer,
+    /// Where recovery has found the end of the log: what is behind it in the files must go
+    /// before anything is written.
+    pub(super) found_end: Option<Lsn>,
 }
 
 impl WriterState {
@@ -50,6 +53,7 @@ impl WriterState {
         Ok(WriterState {
             file,
             covered: 0,
+            found_end: None,
             scratch: scratch.map_err(|source| RedoLogError::Memory { bytes, source })?,
         })
     }
@@ -120,6 +124,9 @@ impl RedoLog {
         device: &Device,
         state: &mut WriterState,
     ) -> Result<WriteStep, RedoLogError> {
+        if state.found_end.is_some() {
+            self.take_over_files(device, state)?;
+        }
         let written = self.buffer.written_lsn();
         let ready = self.buffer.ready_lsn();
         if ready <= written {

@@ -32,7 +32,7 @@ use crate::runtime::files::{Create, FileError, FileKind, FileSystem, IoMode, Ope
 pub const DICTIONARY_FILE: &str = "innosim.dictionary";
 
 /// The name under which a new dictionary is written.
-const NEW_FILE: &str = "innosim.dictionary.new";
+pub const NEW_FILE: &str = "innosim.dictionary.new";
 
 /// The format that is written and read.
 const FORMAT: u32 = 1;

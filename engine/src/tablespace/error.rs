@@ -70,6 +70,12 @@ pub enum TablespaceError {
         /// The file that is open.
         open: PathBuf,
     },
+    /// No tablespace of that id is open.
+    #[error("tablespace {space} is not open")]
+    NotOpen {
+        /// The tablespace.
+        space: SpaceId,
+    },
     /// A page number of 32 bits does not reach so far.
     #[error("{} cannot have {pages} pages: at most {}", path.display(), super::PAGES_MAX)]
     TooLarge {

@@ -159,6 +159,43 @@ impl Tablespaces {
         self.register(space, name, file, size)
     }
 
+    /// Checks page 0 of a tablespace that was opened without a look at it.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); or if it is the page of another tablespace, or none of this
+    /// number is open.
+    pub fn check_header(&self, space: SpaceId) -> Result<(), TablespaceError> {
+        let Some(tablespace) = self.get(space) else {
+            return Err(TablespaceError::NotOpen { space });
+        };
+        let path = tablespace.path();
+        if tablespace.size() == 0 {
+            return Err(TablespaceError::NoHeader { path: path.into() });
+        }
+        let found = read_header(tablespace.file(), path)?;
+        match found == space {
+            true => Ok(()),
+            false => Err(TablespaceError::WrongSpace {
+                path: path.into(),
+                expected: space,
+                found,
+            }),
+        }
+    }
+
+    /// Checks that a page is sound.
+    ///
+    /// # Errors
+    /// As [`Tablespace::read_page`]; or if its tablespace is not open.
+    pub fn check_page(&self, page: PageId) -> Result<(), TablespaceError> {
+        let Some(tablespace) = self.get(page.space) else {
+            return Err(TablespaceError::NotOpen { space: page.space });
+        };
+        let mut buffer = page_buffer(tablespace.path(), offset(page.page.0))?;
+        let frame = (&mut buffer[..]).try_into();
+        tablespace.read_page(page.page, frame.expect("the buffer is a page long"))
+    }
+
     fn register(
         &self,
         space: SpaceId,
@@ -309,17 +346,22 @@ fn check_flags(path: &Path, flags: u32) -> Result<(), TablespaceError> {
     })
 }
 
-/// Checks page 0 of a file; returns the tablespace's number.
-fn read_header(file: &File, path: &Path) -> Result<SpaceId, TablespaceError> {
+/// A buffer for a page that is read from here.
+fn page_buffer(path: &Path, offset: u64) -> Result<AlignedBuffer, FileError> {
     let operation = Operation::Read {
-        offset: 0,
+        offset,
         length: PAGE_SIZE as u64,
     };
-    let mut buffer = AlignedBuffer::new(PAGE_SIZE).map_err(|source| FileError::Failed {
+    AlignedBuffer::new(PAGE_SIZE).map_err(|source| FileError::Failed {
         path: path.into(),
         operation,
         source,
-    })?;
+    })
+}
+
+/// Checks page 0 of a file; returns the tablespace's number.
+fn read_header(file: &File, path: &Path) -> Result<SpaceId, TablespaceError> {
+    let mut buffer = page_buffer(path, 0)?;
     file.read_at(&mut buffer, 0, WaitKind::Other)?;
     let page: &PageBytes = buffer[..].try_into().expect("the buffer is a page long");
     let flags = space_header::FLAGS.get(page);

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::output::OutputArguments;
 use super::{Failure, Outcome, warn};
-use crate::progress::Progress;
+use crate::progress::{Progress, say};
 use crate::report::IntervalLine;
 use crate::report::html;
 use crate::run::text::{preamble, results};
@@ -76,6 +76,10 @@ impl Printer {
 }
 
 impl Watch for Printer {
+    fn note(&mut self, message: &str) {
+        say(format_args!("innosim: note: {message}"));
+    }
+
     fn loaded(&mut self, table: &str, rows: u64, of: u64) {
         if rows == of {
             self.progress.expect(1);

@@ -45,6 +45,9 @@ pub trait Watch {
     /// Some rows of a table have been loaded.
     fn loaded(&mut self, table: &str, rows: u64, of: u64);
 
+    /// Something about the data directory that the user should know.
+    fn note(&mut self, _message: &str) {}
+
     /// The clients are about to start.
     fn starts(&mut self);
 

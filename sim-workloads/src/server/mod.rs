@@ -26,6 +26,7 @@ use innosim_engine::runtime::files::FileSystem;
 use innosim_engine::table::{ReadLock, Table, Value};
 
 pub use self::connection::EngineConnection;
+use crate::recovery::RepairedPage;
 use crate::run::database::{Database, Levels, StatementError};
 use crate::run::snapshot::Changing;
 use crate::run::{RunPlan, Server, Watch};
@@ -148,6 +149,12 @@ impl Server for EngineServer {
         let (server, report) = Self::open_with(plan, data, options(plan))?;
         if report.was_needed() {
             server.warn(recovered(&report));
+        }
+        // Also after a shutdown: something has damaged them since.
+        if let Some(pages) = RepairedPage::list(&RepairedPage::of(&report, data)) {
+            server.warn(format!(
+                "torn pages were repaired from the doublewrite files: {pages}"
+            ));
         }
         server.check_size(plan)?;
         Ok(server)

@@ -16,7 +16,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use innosim_engine::engine::{Engine, EngineOptions};
+use innosim_engine::engine::{Engine, EngineOptions, data_directory};
 use innosim_engine::runtime::RealMachine;
 use innosim_engine::runtime::files::FileSystem;
 use innosim_engine::table::dictionary_file::{self, TableState};
@@ -169,6 +169,12 @@ fn load(
     let engine = if dictionary_file::exists(&files, directory)? {
         Engine::open(files, directory, &plan.loading, options)?.0
     } else {
+        if data_directory::is_unfinished(&files, directory)? {
+            let directory = directory.display();
+            watch.note(&format!(
+                "{directory}: its creation was interrupted; it is created anew"
+            ));
+        }
         Engine::create(files, directory, &plan.loading, options)?
     };
     engine.pages().spaces.flush_at_checkpoints_only();

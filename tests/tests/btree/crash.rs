@@ -175,6 +175,7 @@ fn recover(settings: &RedoSettings, kind: Kind) -> (World, u64, u64) {
     let report = recovery
         .apply(&sandbox.pages.pool, &sandbox.pages.spaces)
         .unwrap();
+    sandbox.pages.log.accept_recovery().unwrap();
     let world = World::open(sandbox, kind);
     (world, report.end_lsn, report.records_applied)
 }

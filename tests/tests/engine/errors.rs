@@ -86,9 +86,23 @@ fn a_directory_of_another_flavor_is_refused() {
         shut_down(&engine);
         drop(engine);
         let message = open_error(directory);
-        assert!(message.contains("undo_001"), "{message}");
+        for part in [
+            "was made by mysql-5.1, mysql-5.5, mysql-5.6, mysql-5.7 or mariadb-10.11",
+            "redo in ib_logfile0",
+            "but mysql-8.4 was asked for",
+            "undo in undo_001",
+            "open it as the flavor that made it",
+        ] {
+            assert!(message.contains(part), "{part:?} is not in {message:?}");
+        }
         let (engine, _) = open(directory, &old, STEPPED);
         shut_down(&engine);
+        let newer = directory.join("newer");
+        shut_down(&create(&newer, &settings(&[]), STEPPED));
+        let opened = Engine::open(FileSystem::new(), &newer, &old, STEPPED);
+        let message = opened.map(|_| ()).unwrap_err().to_string();
+        assert!(message.contains("mysql-8.0 or mysql-8.4"), "{message}");
+        assert!(message.contains("but mysql-5.7 was asked for"), "{message}");
     });
 }
 

@@ -2,8 +2,10 @@
 
 mod basics;
 mod changes;
+mod creation;
 mod errors;
 mod isolation;
 mod model;
 mod recovery;
+mod refused;
 mod world;

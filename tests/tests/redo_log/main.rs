@@ -4,6 +4,7 @@ mod capacity;
 mod commits;
 mod crash;
 mod damage;
+mod files;
 mod memo;
 mod model;
 mod support;

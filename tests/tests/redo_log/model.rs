@@ -248,5 +248,6 @@ pub fn recover(
     let sandbox = Sandbox::with(directory, &pool, recovery.log().clone(), metrics);
     sandbox.open_space(SpaceId(SPACE));
     let report = recovery.apply(&sandbox.pages.pool, &sandbox.pages.spaces)?;
+    sandbox.pages.log.accept_recovery()?;
     Ok((sandbox, report))
 }

@@ -311,6 +311,7 @@ fn recover(
     Transactions::open_undo_tablespaces(&pages.spaces, directory, settings).unwrap();
     sandbox.open_space(SPACE);
     recovery.apply(&pages.pool, &pages.spaces).unwrap();
+    pages.log.accept_recovery().unwrap();
     sandbox.start_log();
     let cleaning = pages.clone();
     spawn("cleaner", move || cleaner(&cleaning));
@@ -330,9 +331,12 @@ fn recover(
     let sum = accounts.map(&mut value).fold(0, u32::wrapping_add);
     assert_eq!(sum, ACCOUNTS * START);
     for user in 0..USERS {
-        let (told, value) = (told[user as usize].load(Acquire), u64::from(value(user)));
-        assert!((told..=told + 1).contains(&value), "{told} {value}");
-        // What was recovered counts from now on.
+        let (told, value) = (&told[user as usize], u64::from(value(user)));
+        let before = told.load(Acquire);
+        assert!((before..=before + 1).contains(&value), "{before} {value}");
+        // What was recovered counts from now on, also if the power fails before the user is
+        // told anything.
+        told.store(value, Release);
     }
     for row in 0..USERS + ACCOUNTS {
         let trx_id = table.row(&mut context, row).trx_id;

@@ -38,8 +38,9 @@ pub(super) use rollback_segment::HistoryPosition;
 pub use rollback_segment::RollbackSegment;
 pub(super) use segment::{UndoPlace, UndoSegment, copy_record, next_record};
 pub use spaces::{
-    SYSTEM_SPACE_NAME, SYSTEM_SPACE_PAGES, UNDO_SPACE_PAGES, create_system_tablespace,
-    load_max_trx_id, open_system_tablespace, store_max_trx_id, undo_file_name, undo_space_id,
+    SYSTEM_SPACE, SYSTEM_SPACE_NAME, SYSTEM_SPACE_PAGES, UNDO_SPACE_PAGES,
+    create_system_tablespace, is_undo_file_name, load_max_trx_id, open_system_tablespace,
+    store_max_trx_id, undo_file_name, undo_space_id,
 };
 pub use version::{RowVersion, VersionError};
 

@@ -30,7 +30,8 @@ pub const SYSTEM_SPACE_PAGES: u32 = 768;
 /// The first size of an undo tablespace, in pages: 16 MiB.
 pub const UNDO_SPACE_PAGES: u32 = 1024;
 
-const SYSTEM_SPACE: SpaceId = SpaceId(0);
+/// Its id.
+pub const SYSTEM_SPACE: SpaceId = SpaceId(0);
 
 /// The id of undo tablespace `number` (1 to 127), as MySQL 8 gives it at first.
 pub const fn undo_space_id(number: usize) -> SpaceId {
@@ -40,6 +41,13 @@ pub const fn undo_space_id(number: usize) -> SpaceId {
 /// Its file's name.
 pub fn undo_file_name(number: usize) -> String {
     format!("undo_{number:03}")
+}
+
+/// Whether a file of this name is that of an undo tablespace.
+pub fn is_undo_file_name(name: &str) -> bool {
+    let number = name.strip_prefix("undo_");
+    let number = number.and_then(|number| number.parse().ok());
+    number.is_some_and(|number| undo_file_name(number) == name)
 }
 
 fn system_page() -> PageId {
