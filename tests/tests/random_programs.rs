@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-use innosim_engine::runtime::profile::{CpuProfile, SpinSettings};
+use innosim_engine::runtime::profile::{Broadcast, CpuProfile, SpinSettings};
 use innosim_engine::runtime::time::{MICROSECOND, NANOSECOND, NEVER, SECOND, Time};
 use innosim_engine::runtime::virtual_clock::{
     Draw, Outcome, Settle, Simulation, SimulationOptions, SimulationStatistics, first_difference,
@@ -133,6 +133,7 @@ fn any_machine() -> impl Strategy<Value = SimulationOptions> {
                     wake_latency_us: 2.0 * delays,
                     timer_slack_us: delays,
                     wake_call_us: delays,
+                    broadcast: [Broadcast::WakeAll, Broadcast::Requeue][seed as usize % 2],
                     yield_call_us: delays,
                     sleep_call_us: delays,
                     io_call_us: delays,

@@ -60,6 +60,9 @@ pub struct CpuProfile {
     pub timer_slack_us: f64,
     /// CPU of the waker, for each task it wakes, µs.
     pub wake_call_us: f64,
+    /// What a signal to all who wait for a latch or an event does.
+    #[serde(default)]
+    pub broadcast: Broadcast,
     /// CPU of a yield, µs.
     pub yield_call_us: f64,
     /// CPU to go to sleep (reserve a wait cell, system call), µs.
@@ -77,6 +80,20 @@ pub struct CpuProfile {
     pub line_cross_socket_ns: f64,
     /// One PAUSE instruction, ns.
     pub pause_ns: f64,
+}
+
+/// How a condition variable signals all who wait: InnoDB's events are made of one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Broadcast {
+    /// The one who signals wakes them all, and pays for it (glibc since 2.25).
+    #[default]
+    WakeAll,
+    /// The one who signals wakes the first; the others are moved to the mutex behind the
+    /// condition, and each wakes the next when it runs and leaves that mutex (glibc up to
+    /// 2.24, on x86: `FUTEX_CMP_REQUEUE`). The one who signals is soon about its work
+    /// again, and those who wait come one by one.
+    Requeue,
 }
 
 fn flat() -> Vec<(u32, f64)> {
@@ -103,6 +120,7 @@ impl CpuProfile {
             wake_latency_us: 0.0,
             timer_slack_us: 0.0,
             wake_call_us: 0.0,
+            broadcast: Broadcast::WakeAll,
             yield_call_us: 0.0,
             sleep_call_us: 0.0,
             io_call_us: 0.0,

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-use innosim_engine::runtime::profile::CpuProfile;
+use innosim_engine::runtime::profile::{Broadcast, CpuProfile};
 use innosim_engine::runtime::time::{MICROSECOND, MILLISECOND, NEVER, SECOND, Time};
 use innosim_engine::runtime::{
     self, Event, JoinHandle, WaitKind, charge, is_virtual, now, sleep, spawn,
@@ -76,6 +76,54 @@ fn no_wake_up_is_lost_between_tasks() {
         // No wait ended with its time limit: that is 20 s.
         assert!(simulation.now() < SECOND);
     }
+}
+
+/// When each of three tasks that wait for an event goes on, and the one that sets it, in
+/// µs after the set.
+fn going_on_after(broadcast: Broadcast) -> (Vec<u64>, u64) {
+    let cpu = CpuProfile {
+        wake_latency_us: 10.0,
+        wake_call_us: 3.0,
+        broadcast,
+        ..CpuProfile::uniform(8)
+    };
+    simulation(cpu)
+        .run(|| {
+            let event = Arc::new(Event::new());
+            let wait = |_| {
+                let event = event.clone();
+                spawn("waiter", move || {
+                    // Their time is over while the later ones are still to be woken: they
+                    // have been signalled.
+                    assert!(event.wait(
+                        event.reset(),
+                        MILLISECOND + 15 * MICROSECOND,
+                        WaitKind::Other
+                    ));
+                    now()
+                })
+            };
+            let waiters: Vec<_> = (0..3).map(wait).collect();
+            sleep(MILLISECOND, WaitKind::Other);
+            let start = now();
+            event.set();
+            runtime::settle();
+            let set = now() - start;
+            let woken = waiters.into_iter().map(|waiter| waiter.join() - start);
+            (
+                woken.map(|at| at / MICROSECOND).collect(),
+                set / MICROSECOND,
+            )
+        })
+        .unwrap()
+}
+
+#[test]
+fn a_broadcast_wakes_all_or_each_wakes_the_next() {
+    // Calls of 3 µs one after the other, each task ready 10 µs after its own.
+    assert_eq!(going_on_after(Broadcast::WakeAll), (vec![13, 16, 19], 9));
+    // One call; who is woken calls the next before it goes on.
+    assert_eq!(going_on_after(Broadcast::Requeue), (vec![16, 29, 39], 3));
 }
 
 #[test]

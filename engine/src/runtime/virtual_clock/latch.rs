@@ -7,7 +7,7 @@
 //!              polls the word at random moments           polls of a free word
 //!                 | its spin budget ends
 //!                 v
-//!              sleeps until the release wakes *all* sleepers, then spins again
+//!              sleeps until the release signals *all* sleepers, then spins again
 //!
 //!   a release: frees the word. Whoever comes first takes it: a task that just
 //!              arrives (barging), or the first spinning waiter to poll.

@@ -65,7 +65,7 @@ use super::accounting::TaskRole;
 use super::ambient::Entered;
 use super::cost::{Cost, CostTable};
 use super::files::{Crash, CrashReport, DeviceFacts, FileKind, Placement, VirtualFiles};
-use super::profile::{CpuProfile, ProfileError, SpinSettings, micros, nanos};
+use super::profile::{Broadcast, CpuProfile, ProfileError, SpinSettings, micros, nanos};
 use super::random::{QuantileTable, Stream};
 use super::time::{NANOSECOND, NEVER, Time};
 
@@ -150,6 +150,7 @@ struct Timing {
     wake_latency: Time,
     timer_slack: Time,
     wake_call: Time,
+    broadcast: Broadcast,
     sleep_call: Time,
     yield_call: Time,
     io_call: Time,
@@ -255,6 +256,7 @@ impl Simulation {
             wake_latency: micros(cpu.wake_latency_us),
             timer_slack: micros(cpu.timer_slack_us),
             wake_call: micros(cpu.wake_call_us),
+            broadcast: cpu.broadcast,
             sleep_call: micros(cpu.sleep_call_us),
             yield_call: micros(cpu.yield_call_us).max(NANOSECOND),
             io_call: micros(cpu.io_call_us),

@@ -7,6 +7,7 @@ use super::Simulation;
 use super::latch_word::NO_QUEUE;
 use super::processor::{FULL_SPEED, NO_TASK};
 use super::task::{State, Wakeup, Woken};
+use crate::runtime::profile::Broadcast;
 use crate::runtime::time::{NEVER, Time};
 use crate::runtime::wait_kind::WaitKind;
 use corosensei::CoroutineResult;
@@ -165,8 +166,15 @@ impl Simulation {
         );
         let work = std::mem::take(&mut task.pending);
         let stall = std::mem::take(&mut task.pending_stall);
-        let switch = self.timing.context_switch * FULL_SPEED;
-        self.processor.start(now, thread, work + switch, stall);
+        let next = std::mem::replace(&mut task.wakes_next, NO_TASK);
+        let mut before = self.timing.context_switch;
+        if next != NO_TASK {
+            before += self.timing.wake_call;
+            self.task(next).woken_from = self.wake_affine.then_some(thread as u16);
+            self.wake(next, now + before);
+        }
+        self.processor
+            .start(now, thread, work + before * FULL_SPEED, stall);
         if spinning {
             self.resume_spinning(id);
         }
@@ -249,9 +257,13 @@ impl Simulation {
         self.release_thread(id);
     }
 
-    /// Wakes waiting tasks one after the other, at the current task's cost; each is
-    /// ready a wake-up latency after its turn.
+    /// Wakes waiting tasks, at the current task's cost. By [`Broadcast::WakeAll`] one
+    /// after the other; each is ready a wake-up latency after its turn. By
+    /// [`Broadcast::Requeue`] the first only, who wakes the second when it runs, and so
+    /// on.
     pub(super) fn wake_all(&mut self, ids: impl IntoIterator<Item = u32>) {
+        let requeues = self.timing.broadcast == Broadcast::Requeue;
+        let mut last = NO_TASK;
         let mut at = self.now;
         let waker = if self.wake_affine && !self.current.is_null() {
             // SAFETY: `current` is the running task.
@@ -261,11 +273,20 @@ impl Simulation {
         };
         for id in ids {
             let task = self.task(id);
-            if task.state == State::Blocked {
+            if task.state != State::Blocked {
+                continue;
+            }
+            if requeues && last != NO_TASK {
+                task.state = State::Requeued;
+                // It has been signalled: its time cannot be over any more.
+                task.generation = task.generation.wrapping_add(1);
+                self.task(last).wakes_next = id;
+            } else {
                 task.woken_from = waker;
                 at += self.timing.wake_call;
                 self.wake(id, at);
             }
+            last = id;
         }
         if !self.current.is_null() {
             // SAFETY: `current` is the running task, whose wakes these are.

@@ -22,6 +22,8 @@ pub(super) enum State {
     Ready,
     /// It waits for a wake-up.
     Blocked,
+    /// It was signalled, and waits for the one signalled before it to wake it.
+    Requeued,
     /// It was woken and is on its way to being ready.
     Waking,
     /// Its function has returned.
@@ -66,6 +68,8 @@ pub(super) struct Task {
     pub(super) last_thread: Option<u16>,
     /// The hardware thread of the task that woke it, where its socket is wanted.
     pub(super) woken_from: Option<u16>,
+    /// The task that it has to wake when it next runs, or `NO_TASK`.
+    pub(super) wakes_next: u32,
     pub(super) state: State,
     /// Counts the waits: a timeout of an earlier wait is recognised by it.
     pub(super) generation: u32,
@@ -98,6 +102,7 @@ impl Task {
             thread: 0,
             last_thread: None,
             woken_from: None,
+            wakes_next: super::processor::NO_TASK,
             state: State::Ended,
             generation: 0,
             woken: Woken::Signalled,
