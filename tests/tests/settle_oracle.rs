@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use innosim_engine::runtime::profile::CpuProfile;
+use innosim_engine::runtime::profile::{Broadcast, CpuProfile};
 use innosim_engine::runtime::random::QuantileTable;
 use innosim_engine::runtime::time::{MICROSECOND, MILLISECOND, NANOSECOND, Time};
 use innosim_engine::runtime::virtual_clock::{
@@ -45,6 +45,7 @@ fn run(program: Program, settle: Settle) -> (f64, SimulationStatistics) {
         context_switch_us: 1.0,
         wake_latency_us: 4.0,
         wake_call_us: 0.5,
+        broadcast: Broadcast::WakeAll,
         sleep_call_us: 0.5,
         line_same_socket_ns: 40.0,
         line_cross_socket_ns: 120.0,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use innosim_engine::runtime::profile::{CpuProfile, SpinSettings};
+use innosim_engine::runtime::profile::{Broadcast, CpuProfile, SpinSettings};
 use innosim_engine::runtime::random::QuantileTable;
 use innosim_engine::runtime::time::{MICROSECOND, NEVER, Time};
 use innosim_engine::runtime::virtual_clock::{Draw, Simulation, SimulationOptions};
@@ -42,6 +42,7 @@ fn machine() -> CpuProfile {
         wake_latency_us: 4.1,
         timer_slack_us: 0.7,
         wake_call_us: 0.9,
+        broadcast: Broadcast::Requeue,
         yield_call_us: 0.3,
         sleep_call_us: 0.6,
         io_call_us: 0.0,
