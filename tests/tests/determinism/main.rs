@@ -207,17 +207,17 @@ fn digests(trace: &Trace) -> [u64; PARTS + 1] {
 /// ```text
 /// INNOSIM_TEST_CHILD=/tmp/draws cargo test --test determinism environments
 /// ```
-const DRAWS: usize = 12385;
+const DRAWS: usize = 10774;
 const DIGESTS: [u64; PARTS + 1] = [
-    0x52d2695d1d4d70b3,
-    0xf59a46b45f026bb6,
-    0xadbc9d7b36b4a750,
-    0x5debe3c0cfabb829,
-    0xc0d759d007ace729,
-    0x4e3e65a4020f7c64,
-    0xb57d6bf1b998d01f,
-    0x7dffc2430cf2c833,
-    0xac0c5c321269fa7a,
+    0x6fbd19e35616c909,
+    0xf584ffd9beb55bfa,
+    0xefda9a37d5cba748,
+    0x1d3d5e7d65d12332,
+    0xec060cfe64293f89,
+    0x3cc686dc09568e4e,
+    0xb68a1ba9b71f1b27,
+    0x1c4428e94946d807,
+    0x2d676d378fb1dd31,
 ];
 
 #[test]
