@@ -185,7 +185,31 @@ mod tests {
         let document = ReproduceDocument {
             reports: vec![report()],
         };
-        insta::assert_snapshot!(text(&document), @"");
+        insta::assert_snapshot!(text(&document), @"
+        sky on laptop-nvme, scale 4
+          * It is day.
+
+        Published against simulated; ± is half a 95 % interval over the seeds
+        | flavor    | threads | time_s | metric         | published | simulated | ± | error  | fitted |
+        |-----------|---------|--------|----------------|-----------|-----------|---|--------|--------|
+        | mysql-5.6 | 36      |        | tps            |       200 |       208 | 5 | +4.0 % | yes    |
+        |           | 1       | 60     | latency_ms.avg | -         |      1.50 | - | -      |        |
+
+        Claims
+        |               | figure | reproduced |
+        |---------------|--------|------------|
+        | the sky is up |  0.062 | yes        |
+        | the sky is up |  0.062 | NO         |
+
+        Controls
+        |               | figure | holds                |
+        |---------------|--------|----------------------|
+        | the sky is up |  0.062 | no (told either way) |
+
+        warning: clouds
+        failed: rain: wet
+        4 runs carried out, 3 s
+        ");
     }
 
     #[test]

