@@ -20,6 +20,7 @@
 //! | [`session`] | statements and transactions |
 //! | `background` | the tasks, and one step without them |
 //! | `shutdown` | the end |
+//! | `change` | variables that change while it runs |
 //! | `figures`, `statements` | counters, levels |
 //! | `check` | everything that must hold |
 //!
@@ -28,6 +29,7 @@
 //! they would do, so that a run can be followed step by step.
 
 mod background;
+mod change;
 mod check;
 mod create;
 pub mod data_directory;
@@ -47,6 +49,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering::*};
 
 pub use self::background::EngineStep;
+pub use self::change::SnapshotChange;
 pub use self::error::EngineError;
 pub use self::figures::EngineLevels;
 pub use self::open::{EngineRecoveryReport, RecoveryTimes};
@@ -60,8 +63,9 @@ use crate::doublewrite::Doublewrite;
 use crate::page::Lsn;
 use crate::page_cleaner::PageCleaner;
 use crate::redo_log::Pages;
-use crate::runtime::Mutex;
 use crate::runtime::files::{DirectoryLock, FileSystem};
+use crate::runtime::{Mutex, Replaceable};
+use crate::sysvar::Settings;
 use crate::table::{Dictionary, RowStore, Table};
 use crate::transaction::PurgeTasks;
 
@@ -73,7 +77,9 @@ pub struct Engine {
     files: FileSystem,
     directory: PathBuf,
     lock: Mutex<Option<DirectoryLock>>,
-    settings: EngineSettings,
+    settings: Replaceable<EngineSettings>,
+    /// Every variable, for changes of some of them.
+    variables: Replaceable<Settings>,
     pages: Arc<Pages>,
     doublewrite: Arc<Doublewrite>,
     cleaner: Arc<PageCleaner>,
@@ -96,7 +102,7 @@ impl std::fmt::Debug for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Engine")
             .field("directory", &self.directory)
-            .field("settings", &self.settings)
+            .field("settings", self.settings())
             .finish_non_exhaustive()
     }
 }
@@ -112,9 +118,9 @@ impl Engine {
         &self.files
     }
 
-    /// What it was made from.
+    /// What it was made from, with what was changed since.
     pub fn settings(&self) -> &EngineSettings {
-        &self.settings
+        self.settings.get()
     }
 
     /// Pages, redo log and tablespaces.

@@ -26,7 +26,7 @@ use super::young_rule::{YoungDecision, YoungSnapshot};
 use crate::metrics::{Counter, Metrics};
 use crate::page::{PageBytes, PageId};
 use crate::runtime::time::{MILLISECOND, Time};
-use crate::runtime::{self, Cost, Event, Held, LatchMode, PageLatch, WaitKind, cpu};
+use crate::runtime::{self, Cost, Event, Held, LatchMode, PageLatch, Replaceable, WaitKind, cpu};
 use crate::sysvar::FlushLatch;
 use crate::tablespace::Tablespaces;
 
@@ -95,7 +95,7 @@ pub struct BufferPool {
     pub(super) metrics: Arc<Metrics>,
     pub(super) hooks: PoolHooks,
     pub(super) flush_latch_mode: LatchMode,
-    pub(super) flush_latch: FlushLatch,
+    flush_latch: Replaceable<FlushLatch>,
     pub(super) free_frame_timeout: Time,
     /// Set by a thread that needs a free frame: `buf_flush_event`.
     pub(super) cleaner_wanted: Event,
@@ -128,7 +128,7 @@ impl BufferPool {
             metrics,
             hooks,
             flush_latch_mode: settings.flush_latch_mode,
-            flush_latch: settings.flush_latch,
+            flush_latch: Replaceable::new(settings.flush_latch),
             free_frame_timeout: settings.free_frame_timeout,
             cleaner_wanted: Event::new(),
             started: runtime::now(),
@@ -341,6 +341,16 @@ impl BufferPool {
             lru.set_old_ratio(&instance.blocks, ratio);
             instance.note_lru_lengths(&lru);
         }
+    }
+
+    /// `innosim_flush_latch`: how long the latch of a page under flush is held. Writes that
+    /// are under way end as they have begun.
+    pub fn set_flush_latch(&self, flush_latch: FlushLatch) {
+        self.flush_latch.replace(flush_latch);
+    }
+
+    pub(super) fn flush_latch(&self) -> FlushLatch {
+        *self.flush_latch.get()
     }
 
     /// Sets `innodb_old_blocks_time`, in milliseconds.

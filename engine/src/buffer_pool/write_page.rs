@@ -107,7 +107,7 @@ impl BufferPool {
         fil::stamp_for_write(bytes, newest_modification);
 
         let mut held = Some(held);
-        if self.flush_latch == FlushLatch::AfterCopy {
+        if self.flush_latch() == FlushLatch::AfterCopy {
             block.set_io(IoState::WriteCopied);
             self.unlatch(instance, frame, held.take());
         }

@@ -24,6 +24,7 @@ use super::error::DoublewriteError;
 use super::files::Created;
 use super::layout::SegmentPlace;
 use super::settings::DoublewriteSettings;
+use super::shape::Shape;
 use super::trouble::FailedStep;
 use crate::buffer_pool::{FlushKind, FlushedPage};
 use crate::metrics::{Counter, Timing};
@@ -107,18 +108,20 @@ impl Segment {
 impl Doublewrite {
     /// Puts a page into its batch. If that is full it is written first.
     pub(super) fn queue_page(&self, page: FlushedPage) {
-        let number = self.layout.instance_of(page.instance(), page.kind());
+        // The page is pending: this is its shape to the end.
+        let shape = self.shape();
+        let number = shape.layout.instance_of(page.instance(), page.kind());
         let shard = self.metrics.shard(number);
         shard.increment(Counter::DoublewriteAsyncRequests);
         loop {
-            let mut batch = self.instances[number].batch.lock();
+            let mut batch = shape.instances[number].batch.lock();
             if batch.pages.len() >= batch.pages_max {
-                match self.write_or_wait(number, batch) {
+                match self.write_or_wait(shape, number, batch) {
                     Some(written) => batch = written,
                     None => continue,
                 }
             }
-            if self.settings.mode.writes_page_copies() {
+            if shape.settings.mode.writes_page_copies() {
                 cpu(Cost::PageCopy);
                 batch.images.push(page.image().clone());
             }
@@ -129,10 +132,16 @@ impl Doublewrite {
 
     /// Writes what the batch of an instance and kind has, if anything.
     pub(super) fn send_batch(&self, kind: FlushKind, pool_instance: usize) {
-        let number = self.layout.instance_of(pool_instance, kind);
+        self.send_batch_of(self.shape().layout.instance_of(pool_instance, kind));
+    }
+
+    /// Writes what the batch with this number has.
+    pub(super) fn send_batch_of(&self, number: usize) {
         loop {
-            let batch = self.instances[number].batch.lock();
-            if batch.pages.is_empty() || self.write_or_wait(number, batch).is_some() {
+            // Not that of before: it may have been given up while this task waited.
+            let shape = self.shape();
+            let batch = shape.instances[number].batch.lock();
+            if batch.pages.is_empty() || self.write_or_wait(shape, number, batch).is_some() {
                 return;
             }
         }
@@ -142,10 +151,11 @@ impl Doublewrite {
     /// another one then.
     fn write_or_wait<'b>(
         &self,
+        shape: &Shape,
         number: usize,
         mut batch: MutexGuard<'b, Batch>,
     ) -> Option<MutexGuard<'b, Batch>> {
-        let instance = &self.instances[number];
+        let instance = &shape.instances[number];
         let shard = self.metrics.shard(number);
         let signals = instance.ended.reset();
         if instance.is_running.load(Acquire) {
@@ -155,25 +165,25 @@ impl Doublewrite {
             return None;
         }
         shard.increment(Counter::DoublewriteFlushRequests);
-        self.write_batch(number, &mut batch);
+        self.write_batch(shape, number, &mut batch);
         Some(batch)
     }
 
-    fn write_batch(&self, number: usize, batch: &mut Batch) {
-        let instance = &self.instances[number];
+    fn write_batch(&self, shape: &Shape, number: usize, batch: &mut Batch) {
+        let instance = &shape.instances[number];
         let kind = batch.pages[0].kind();
-        let queue = &self.free_segments[kind as usize];
+        let queue = &shape.free_segments[kind as usize];
         let segment_number = queue.take(WaitKind::Other);
-        let segment = &self.segments[segment_number as usize];
+        let segment = &shape.segments[segment_number as usize];
         instance.is_running.store(true, Relaxed);
         let pages = batch.pages.len() as u32;
         segment.instance.store(number as u32, Relaxed);
         segment.pages.store(pages, Relaxed);
         segment.left.store(pages, Release);
 
-        let written = match self.settings.mode {
-            DoublewriteMode::DetectOnly => self.write_record(number, kind, batch),
-            _ => self.write_copies(segment.place, &batch.images),
+        let written = match shape.settings.mode {
+            DoublewriteMode::DetectOnly => self.write_record(shape, number, kind, batch),
+            _ => self.write_copies(shape, segment.place, &batch.images),
         };
         batch.images.clear();
         match written {
@@ -194,15 +204,20 @@ impl Doublewrite {
                 for page in batch.pages.drain(..) {
                     self.abandon(page, None);
                 }
-                self.end_batch(segment_number);
+                Self::end_batch(shape, segment_number);
             }
         }
     }
 
     /// Writes the copies of a batch as one request, and flushes them if the method says
     /// so. When it returns, the data writes may begin.
-    fn write_copies(&self, place: SegmentPlace, images: &[Image]) -> Result<(), FailedStep> {
-        let file = &self.judged_files()?.copies[place.file];
+    fn write_copies(
+        &self,
+        shape: &Shape,
+        place: SegmentPlace,
+        images: &[Image],
+    ) -> Result<(), FailedStep> {
+        let file = &self.judged_files(shape)?.copies[place.file];
         let offset = (place.first_page * PAGE_SIZE) as u64;
         let start = now();
         let written = file.write_images(images, offset, WaitKind::Other);
@@ -214,11 +229,12 @@ impl Doublewrite {
 
     fn write_record(
         &self,
+        shape: &Shape,
         number: usize,
         kind: FlushKind,
         batch: &mut Batch,
     ) -> Result<(), FailedStep> {
-        let detect_file = &self.judged_files()?.detect;
+        let detect_file = &self.judged_files(shape)?.detect;
         let (Some(file), Some(record)) = (detect_file, &mut batch.record) else {
             unreachable!("both are made for this mode");
         };
@@ -239,19 +255,21 @@ impl Doublewrite {
 
     /// Flushes a doublewrite file, if that is wanted at all.
     pub(super) fn sync_copies(&self, file: &crate::runtime::files::File) -> Result<(), FailedStep> {
-        if !self.settings.sync_copies {
+        let settings = self.settings();
+        if !settings.sync_copies {
             return Ok(());
         }
         let start = now();
-        let synced = file.sync(self.settings.data_only, WaitKind::Other);
+        let synced = file.sync(settings.data_only, WaitKind::Other);
         self.metrics
             .record_time(Timing::DoublewriteSync, now() - start);
         self.judge(FailedStep::CopyFlush, synced)
     }
 
     /// The files, to write a copy.
-    pub(super) fn judged_files(&self) -> Result<&Created, FailedStep> {
-        self.made_files().map_err(|error| {
+    pub(super) fn judged_files<'s>(&self, shape: &'s Shape) -> Result<&'s Created, FailedStep> {
+        let made = shape.made_files(&self.system, &self.data_directory);
+        made.map_err(|error| {
             self.trouble.failed(FailedStep::CopyWrite, &error);
             FailedStep::CopyWrite
         })
@@ -279,7 +297,9 @@ impl Doublewrite {
     /// may be written, and the data files are flushed: in this task, which still holds the
     /// page's latch, and the LRU list's mutex if the page is to be evicted.
     pub(super) fn page_of_batch_is_done(&self, segment_number: u32) {
-        let segment = &self.segments[segment_number as usize];
+        // Its page is pending still.
+        let shape = self.shape();
+        let segment = &shape.segments[segment_number as usize];
         if segment.left.fetch_sub(1, AcqRel) != 1 {
             return;
         }
@@ -288,24 +308,27 @@ impl Doublewrite {
             Counter::DoublewritePagesWritten,
             segment.pages.load(Relaxed).into(),
         );
-        self.let_next_batch_run(number);
+        shape.instances[number].let_next_batch_run();
         self.flush_data_files();
-        self.return_segment(segment_number);
+        shape.return_segment(segment_number);
     }
 
     /// A batch ends of which nothing was written.
-    fn end_batch(&self, segment_number: u32) {
-        let segment = &self.segments[segment_number as usize];
-        self.let_next_batch_run(segment.instance.load(Relaxed) as usize);
-        self.return_segment(segment_number);
+    fn end_batch(shape: &Shape, segment_number: u32) {
+        let segment = &shape.segments[segment_number as usize];
+        shape.instances[segment.instance.load(Relaxed) as usize].let_next_batch_run();
+        shape.return_segment(segment_number);
     }
+}
 
-    fn let_next_batch_run(&self, number: usize) {
-        let instance = &self.instances[number];
-        instance.is_running.store(false, Release);
-        instance.ended.set();
+impl BatchInstance {
+    fn let_next_batch_run(&self) {
+        self.is_running.store(false, Release);
+        self.ended.set();
     }
+}
 
+impl Shape {
     fn return_segment(&self, segment_number: u32) {
         let kind = self.segments[segment_number as usize].place.kind;
         self.free_segments[kind as usize].put_back(segment_number);

@@ -29,6 +29,7 @@
 //! |---|---|
 //! | `layout` | which bytes of which file are whose |
 //! | `files` | creating the files, finding them again |
+//! | `shape` | both put together, and changed while the engine runs |
 //! | `batch` | filling batches and writing them |
 //! | `data_write` | the pages' way to their own places, and its end |
 //! | `single_page` | pages of threads that need a frame |
@@ -48,16 +49,12 @@ mod layout;
 mod queue;
 pub mod recovery;
 mod settings;
+mod shape;
 mod single_page;
 mod trouble;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-#[expect(
-    clippy::disallowed_types,
-    reason = "a field, and nobody ever waits for it"
-)]
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 
 pub use detect_record::{ENTRIES_MAX, RECORD_BYTES};
@@ -68,37 +65,26 @@ pub use recovery::{Examination, RecoveryReport, RestoredPage, UnrepairedPage, ex
 pub use settings::DoublewriteSettings;
 pub use trouble::{FailedStep, WriteTrouble};
 
-use self::batch::{BatchInstance, Segment};
 use self::data_write::DataWrite;
-use self::files::Created;
-use self::queue::WaitingQueue;
+use self::shape::Shape;
 use self::trouble::Trouble;
 use crate::buffer_pool::{FlushKind, FlushedPage, PageSink};
 use crate::metrics::Metrics;
-use crate::runtime::files::{AsyncIo, AsyncIoStatistics, FileError, FileSystem};
+use crate::runtime::files::{AsyncIo, AsyncIoStatistics, FileSystem};
 use crate::runtime::time::NEVER;
-use crate::runtime::{Event, JoinHandle, LatchClass, Mutex, WaitKind};
+use crate::runtime::{Event, JoinHandle, LatchClass, Mutex, Replaceable, WaitKind};
 use crate::sysvar::DoublewriteMode;
 use crate::tablespace::Tablespaces;
 
 /// The doublewrite buffer of an engine; see the module's opening.
 pub struct Doublewrite {
-    settings: DoublewriteSettings,
-    layout: Layout,
-    file_system: FileSystem,
-    directory: PathBuf,
-    /// None before [`make_files`](Self::make_files).
-    #[expect(
-        clippy::disallowed_types,
-        reason = "a field, and nobody ever waits for it"
-    )]
-    files: OnceLock<Created>,
-    instances: Box<[BatchInstance]>,
-    segments: Box<[Segment]>,
-    /// Numbers of segments that no batch uses: for LRU batches, for flush-list batches.
-    free_segments: [WaitingQueue<u32>; 2],
-    /// Numbers of slots that no single-page flush uses.
-    free_slots: WaitingQueue<u32>,
+    shape: Replaceable<Shape>,
+    /// Where files are made.
+    system: FileSystem,
+    data_directory: PathBuf,
+    /// Whether pages have to wait, and what tells them that they need not any more.
+    is_shut: AtomicBool,
+    opened: Event,
     data_writes: AsyncIo<DataWrite>,
     /// Whether handler tasks take the ends of data writes. If not, whoever writes a batch
     /// does its data writes, too.
@@ -137,22 +123,8 @@ impl Doublewrite {
     /// # Errors
     /// If a file cannot be created, for instance because the device is full.
     pub fn make_files(&self) -> Result<(), DoublewriteError> {
-        Ok(self.made_files().map(|_| ())?)
-    }
-
-    /// The files. During recovery a pool may run full, and its first write makes them; only
-    /// one task is there then.
-    fn made_files(&self) -> Result<&Created, FileError> {
-        if let Some(made) = self.files.get() {
-            return Ok(made);
-        }
-        let made = files::create(
-            &self.file_system,
-            &self.directory,
-            &self.settings,
-            &self.layout,
-        )?;
-        Ok(self.files.get_or_init(|| made))
+        let made = self.shape().made_files(&self.system, &self.data_directory);
+        Ok(made.map(|_| ())?)
     }
 
     /// A doublewrite buffer whose files are not made yet: those of an earlier run stay until
@@ -167,34 +139,19 @@ impl Doublewrite {
         tablespaces: Arc<Tablespaces>,
         metrics: Arc<Metrics>,
     ) -> Result<Arc<Self>, DoublewriteError> {
-        let layout = Layout::new(settings.pool_instances, settings.files, settings.pages);
-        let directory = settings.directory_in(data_directory);
-        let segments: Box<[_]> = layout.segments().map(Segment::new).collect();
-        let of_kind = |kind: FlushKind| {
-            let own = (0..segments.len()).filter(|&number| segments[number].place.kind == kind);
-            WaitingQueue::new(own.map(|number| number as u32))
-        };
-        let free_segments = [of_kind(FlushKind::Lru), of_kind(FlushKind::List)];
-        let slots = layout.single_page_slots() as u32;
-        let instances = (0..layout.instances())
-            .map(|_| BatchInstance::new(&settings))
-            .collect::<Result<_, _>>()?;
+        let write_io_threads = settings.write_io_threads.max(1);
         Ok(Arc::new(Doublewrite {
-            data_writes: AsyncIo::new(settings.write_io_threads.max(1)),
-            file_system: files.clone(),
-            directory,
-            files: Default::default(),
-            instances,
-            segments,
-            free_segments,
-            free_slots: WaitingQueue::new(0..slots),
+            data_writes: AsyncIo::new(write_io_threads),
+            shape: Replaceable::new(Shape::new(settings)?),
+            system: files.clone(),
+            data_directory: data_directory.into(),
+            is_shut: AtomicBool::new(false),
+            opened: Event::new(),
             has_handlers: AtomicBool::new(false),
             handlers: Mutex::new(LatchClass::Plain, Vec::new()),
             pending: AtomicUsize::new(0),
             idle: Event::new(),
             trouble: Trouble::new(),
-            settings,
-            layout,
             tablespaces,
             metrics,
         }))
@@ -232,12 +189,12 @@ impl Doublewrite {
 
     /// What it was made from.
     pub fn settings(&self) -> &DoublewriteSettings {
-        &self.settings
+        &self.shape().settings
     }
 
     /// Which bytes of which file are whose.
     pub fn layout(&self) -> &Layout {
-        &self.layout
+        &self.shape().layout
     }
 
     /// What is wrong with the writes just now, if anything: a full disk, a broken one.
@@ -269,7 +226,7 @@ impl Doublewrite {
 
     /// Pages go to their own places at once.
     fn is_off(&self) -> bool {
-        self.settings.mode == DoublewriteMode::Off
+        self.shape().settings.mode == DoublewriteMode::Off
     }
 
     /// A page has been given back.
@@ -282,7 +239,7 @@ impl Doublewrite {
 
 impl PageSink for Doublewrite {
     fn write(&self, page: FlushedPage) {
-        self.pending.fetch_add(1, AcqRel);
+        self.let_in();
         if self.is_off() {
             self.write_data(page, None);
         } else {
@@ -291,7 +248,7 @@ impl PageSink for Doublewrite {
     }
 
     fn write_single(&self, page: FlushedPage) {
-        self.pending.fetch_add(1, AcqRel);
+        self.let_in();
         self.write_single_page(page);
     }
 
@@ -320,7 +277,7 @@ impl PageSink for Doublewrite {
 impl std::fmt::Debug for Doublewrite {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Doublewrite")
-            .field("settings", &self.settings)
+            .field("settings", self.settings())
             .field("pending", &self.pending())
             .finish_non_exhaustive()
     }

@@ -9,6 +9,7 @@
 //! under `DETECT_ONLY` a whole copy is written.
 
 use super::Doublewrite;
+use super::shape::Shape;
 use super::trouble::FailedStep;
 use crate::buffer_pool::FlushedPage;
 use crate::metrics::{Counter, Timing};
@@ -19,16 +20,18 @@ use crate::tablespace::offset;
 impl Doublewrite {
     /// Writes a page and its copy, and gives the page back.
     pub(super) fn write_single_page(&self, page: FlushedPage) {
+        // Whatever comes after the page was given back is its shape's still.
+        let shape = self.shape();
         let copied = if self.is_off() {
             Ok(None)
         } else {
-            self.write_copy(&page).map(Some)
+            self.write_copy(shape, &page).map(Some)
         };
         match copied {
             Ok(slot) => {
                 self.write_own_place(page);
                 if let Some(slot) = slot {
-                    self.free_slots.put_back(slot);
+                    shape.free_slots.put_back(slot);
                 }
             }
             Err(_) => self.abandon(page, None),
@@ -36,13 +39,13 @@ impl Doublewrite {
     }
 
     /// Writes the copy; returns its slot, which keeps it until the page is safe.
-    fn write_copy(&self, page: &FlushedPage) -> Result<u32, FailedStep> {
+    fn write_copy(&self, shape: &Shape, page: &FlushedPage) -> Result<u32, FailedStep> {
         self.metrics
             .shard(page.instance())
             .increment(Counter::DoublewriteSyncRequests);
-        let files = self.judged_files()?;
-        let slot = self.free_slots.take(WaitKind::FreePage);
-        let (file, at) = self.layout.single_page_slot(slot as usize);
+        let files = self.judged_files(shape)?;
+        let slot = shape.free_slots.take(WaitKind::FreePage);
+        let (file, at) = shape.layout.single_page_slot(slot as usize);
         let file = &files.copies[file];
         cpu(Cost::PageCopy);
         let written = file.write_image(page.image(), (at * PAGE_SIZE) as u64, WaitKind::FreePage);
@@ -50,7 +53,7 @@ impl Doublewrite {
             .judge(FailedStep::CopyWrite, written)
             .and_then(|()| self.sync_copies(file));
         if outcome.is_err() {
-            self.free_slots.put_back(slot);
+            shape.free_slots.put_back(slot);
         }
         outcome.map(|()| slot)
     }

@@ -18,7 +18,8 @@ use super::statements::SharedStatementCounts;
 use super::{Engine, State};
 use crate::page_cleaner::RoundReport;
 use crate::runtime::files::{DirectoryLock, FileSystem};
-use crate::runtime::{LatchClass, Mutex};
+use crate::runtime::{LatchClass, Mutex, Replaceable};
+use crate::sysvar::Settings;
 use crate::table::RowStore;
 use crate::transaction::PurgeStep;
 
@@ -38,6 +39,7 @@ impl Engine {
         directory: &Path,
         lock: DirectoryLock,
         settings: EngineSettings,
+        variables: &Settings,
         parts: Parts,
         rows: Arc<RowStore>,
     ) -> Arc<Engine> {
@@ -58,7 +60,8 @@ impl Engine {
             files,
             directory: directory.into(),
             lock: Mutex::new(LatchClass::Plain, Some(lock)),
-            settings,
+            settings: Replaceable::new(settings),
+            variables: Replaceable::new(variables.clone()),
             pages,
             doublewrite,
             cleaner,

@@ -69,8 +69,16 @@ impl Engine {
 
         let dictionary = Dictionary::new(files.clone(), directory, content);
         let rows = row_store(&parts, transactions, dictionary, settings);
-        let settings = EngineSettings::from_variables(settings, options);
-        Ok(Engine::start(files, directory, lock, settings, parts, rows))
+        let engine_settings = EngineSettings::from_variables(settings, options);
+        Ok(Engine::start(
+            files,
+            directory,
+            lock,
+            engine_settings,
+            settings,
+            parts,
+            rows,
+        ))
     }
 }
 

@@ -10,7 +10,7 @@ use crate::lock::LockError;
 use crate::page_allocation::AllocationError;
 use crate::redo_log::RedoLogError;
 use crate::runtime::files::FileError;
-use crate::sysvar::Flavor;
+use crate::sysvar::{ChangeError, Flavor};
 use crate::table::{DictionaryError, LayoutError, TableError};
 use crate::tablespace::TablespaceError;
 use crate::transaction::undo::UndoError;
@@ -77,6 +77,18 @@ pub enum EngineError {
     /// The settings name a flush policy that does not exist.
     #[error("{0}")]
     Setting(String),
+    /// A variable was to be changed to what it cannot be.
+    #[error(transparent)]
+    Change(#[from] ChangeError),
+    /// A variable was to be changed that is read at the start only.
+    #[error(
+        "{name} cannot be changed at a snapshot: the engine reads it when it starts, and what it \
+         has made of it stays"
+    )]
+    NotChangeable {
+        /// The variable.
+        name: &'static str,
+    },
     /// A new data directory was asked for where something is.
     #[error(
         "{} is not empty: it holds {found}. A new data directory needs an empty or a new \

@@ -155,7 +155,15 @@ impl Engine {
         let rolled_back = recovered.finish(&rows.transactions, &*rows)?;
         times.roll_back = lap();
 
-        let engine = Engine::start(files, directory, lock, engine_settings, parts, rows);
+        let engine = Engine::start(
+            files,
+            directory,
+            lock,
+            engine_settings,
+            settings,
+            parts,
+            rows,
+        );
         let report = EngineRecoveryReport {
             doublewrite,
             redo,

@@ -197,7 +197,7 @@ impl Session {
             self.engine.pages.log.free_check()?;
         }
         if !self.rows.transaction.is_active() {
-            let isolation = self.engine.settings.isolation;
+            let isolation = self.engine.settings().isolation;
             self.begin_with(match access {
                 Access::Read => BeginOptions::select(isolation),
                 Access::Change => BeginOptions::read_write(isolation),
@@ -239,7 +239,7 @@ impl Session {
         self.engine.check_usable()?;
         let all = match error {
             TableError::Lock(LockError::Deadlock) => true,
-            TableError::Lock(LockError::Timeout) => self.engine.settings.rollback_on_timeout,
+            TableError::Lock(LockError::Timeout) => self.engine.settings().rollback_on_timeout,
             _ => false,
         };
         if all {

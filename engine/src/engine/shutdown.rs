@@ -29,7 +29,7 @@ impl Engine {
         if let Some(tasks) = purge {
             transactions.stop_purge(tasks);
         }
-        let is_stepped = self.settings.options.stepped;
+        let is_stepped = self.settings().options.stepped;
         if !is_stepped {
             self.cleaner.stop();
         }
@@ -46,10 +46,10 @@ impl Engine {
     }
 
     fn write_out(&self) -> Result<(), EngineError> {
-        if self.settings.fast_shutdown == 0 {
+        if self.settings().fast_shutdown == 0 {
             self.purge_all()?;
         }
-        if self.settings.fast_shutdown < 2 {
+        if self.settings().fast_shutdown < 2 {
             checkpoint_all(&self.pages, &self.doublewrite)?;
         }
         Ok(())

@@ -70,7 +70,7 @@ impl Engine {
             // The rows carry the id of a transaction that has ended when the table appears.
             let transactions = &engine.rows.transactions;
             let mut transaction = transactions.session(context.shard());
-            let options = BeginOptions::read_write(engine.settings.isolation);
+            let options = BeginOptions::read_write(engine.settings().isolation);
             transactions.begin(&mut transaction, options)?;
             transactions.become_read_write(&mut transaction)?;
             let loaded = engine.load(table, context, transaction.id(), &mut next);
@@ -181,7 +181,7 @@ impl Engine {
             let index = Index::create(&mut mtr, space, definition);
             end = mtr.commit();
             let mut index = index?;
-            index.change_latch = self.settings.tree_change_latch;
+            index.change_latch = self.settings().tree_change_latch;
             indexes.push(Arc::new(index));
         }
         // The dictionary must not name what redo may not bring back.

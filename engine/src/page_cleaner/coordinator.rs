@@ -28,7 +28,9 @@ use crate::buffer_pool::{BufferPool, FlushKind, LruBatch};
 use crate::metrics::{Counter, Gauge, Metrics, Set, Timing};
 use crate::page::Lsn;
 use crate::runtime::time::{MILLISECOND, NEVER, SECOND, Time};
-use crate::runtime::{Cost, Event, JoinHandle, LatchClass, Mutex, WaitKind, cpu, now, spawn};
+use crate::runtime::{
+    Cost, Event, JoinHandle, LatchClass, Mutex, Replaceable, WaitKind, cpu, now, spawn,
+};
 
 /// A round that begins so much too late is counted (InnoDB warns).
 const LATE: Time = 3 * SECOND;
@@ -42,7 +44,7 @@ pub struct PageCleaner {
     pool: Arc<BufferPool>,
     redo: Arc<dyn RedoState>,
     metrics: Arc<Metrics>,
-    settings: CleanerSettings,
+    settings: Replaceable<CleanerSettings>,
     /// Cleaners at work, the coordinator included.
     cleaners: usize,
     slots: Mutex<Slots>,
@@ -130,7 +132,7 @@ impl PageCleaner {
             pool,
             redo,
             metrics,
-            settings,
+            settings: Replaceable::new(settings),
         })
     }
 
@@ -181,7 +183,7 @@ impl PageCleaner {
     /// Asks for the oldest modification to pass an LSN as soon as possible: by the
     /// checkpointer, when redo runs short. Does nothing with `innodb_flush_sync=OFF`.
     pub fn request_sync_flush(&self, lsn: Lsn) {
-        if self.settings.flush_sync && self.wanted_lsn.fetch_max(lsn, AcqRel) < lsn {
+        if self.settings().flush_sync && self.wanted_lsn.fetch_max(lsn, AcqRel) < lsn {
             self.pool.cleaner_wanted().set();
         }
     }
@@ -198,7 +200,23 @@ impl PageCleaner {
 
     /// The settings.
     pub fn settings(&self) -> &CleanerSettings {
-        &self.settings
+        self.settings.get()
+    }
+
+    /// Obeys other values of the variables that can change while the engine runs, from the
+    /// next round on. How many tasks there are, which policy it is, and when it may be
+    /// woken stays as it was.
+    pub fn change(&self, settings: CleanerSettings) {
+        // A round ends as it has begun.
+        let mut coordinator = self.coordinator.lock();
+        coordinator.policy.change(settings.policy);
+        let present = self.settings();
+        self.settings.replace(CleanerSettings {
+            policy_name: present.policy_name.clone(),
+            cleaners: present.cleaners,
+            wakes_early: present.wakes_early,
+            ..settings
+        });
     }
 
     // ---- tasks ----------------------------------------------------------------
@@ -261,7 +279,7 @@ impl PageCleaner {
         if left == 0 {
             return true;
         }
-        if self.settings.wakes_early {
+        if self.settings().wakes_early {
             return !self
                 .pool
                 .cleaner_wanted()
@@ -315,7 +333,7 @@ impl PageCleaner {
 
     /// The LSN that the oldest modification has to pass, if redo is short.
     fn sync_target(&self) -> Option<Lsn> {
-        if !self.settings.flush_sync {
+        if !self.settings().flush_sync {
             return None;
         }
         let oldest = self.pool.oldest_modification_lsn();
@@ -442,7 +460,7 @@ impl PageCleaner {
         let mut done = Done::default();
         let start = now();
         let batch = LruBatch {
-            scan_depth: self.settings.lru_scan_depth,
+            scan_depth: self.settings().lru_scan_depth,
         };
         done.lru = self.pool.flush_lru_batch(work.instance, &batch);
         let between = now();
@@ -469,7 +487,7 @@ impl PageCleaner {
     /// Flushes at the rate of an idle server: the coordinator alone, no LRU batches.
     fn flush_idle(&self, round: &mut RoundReport) {
         let instances = self.pool.instance_count();
-        let settings = &self.settings;
+        let settings = self.settings();
         round.requested = settings.policy.percent_of_io(settings.idle_flush_pct);
         let share = round.requested.div_ceil(instances as u64);
         let share = share.try_into().unwrap_or(usize::MAX);
@@ -549,7 +567,7 @@ impl PageCleaner {
 impl std::fmt::Debug for PageCleaner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("PageCleaner")
-            .field("settings", &self.settings)
+            .field("settings", self.settings())
             .field("cleaners", &self.cleaners)
             .finish_non_exhaustive()
     }

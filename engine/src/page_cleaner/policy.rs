@@ -5,6 +5,7 @@
 //! is one file and one line in [`policies`](super::policies).
 
 use super::redo_state::RedoAges;
+use super::settings::PolicySettings;
 use crate::page::Lsn;
 use crate::runtime::time::Time;
 
@@ -106,4 +107,8 @@ pub trait FlushPolicy: Send {
     /// What the round that begins now shall flush. Called once for every timed round of
     /// an active server, and for every sync round.
     fn plan(&mut self, snapshot: &FlushSnapshot<'_>) -> FlushPlan;
+
+    /// Variables were changed while the engine runs: these are all of them from here on.
+    /// Averages stay as they are.
+    fn change(&mut self, settings: PolicySettings);
 }

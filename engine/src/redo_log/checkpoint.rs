@@ -143,13 +143,13 @@ impl RedoLog {
 
     /// Where ages have consequences.
     pub fn limits(&self) -> &RedoLimits {
-        &self.settings.limits
+        &self.settings().limits
     }
 
     /// What a checkpoint keeps away from the oldest page: see the module's opening.
     pub fn flush_list_disorder(&self) -> u64 {
         let seen = self.checkpoints.disorder.load(Acquire);
-        self.settings.disorder_allowance.max(seen)
+        self.settings().disorder_allowance.max(seen)
     }
 
     /// The LSN that a checkpoint could have now.
@@ -188,8 +188,8 @@ impl RedoLog {
         let available = self.available_for_checkpoint();
         let current = self.current_lsn();
         let age = current.saturating_sub(available);
-        let mut target = match age > self.settings.limits.modified_age_sync {
-            true => current - self.settings.limits.modified_age_sync,
+        let mut target = match age > self.settings().limits.modified_age_sync {
+            true => current - self.settings().limits.modified_age_sync,
             false => 0,
         };
         target = target
@@ -215,8 +215,8 @@ impl RedoLog {
             let wanted = log.checkpoints.wanted.load(Acquire);
             let passed = runtime::now().saturating_sub(last_time);
             wanted > last && wanted <= available
-                || log.checkpoint_age() >= log.settings.limits.checkpoint_age_async
-                || passed >= log.settings.checkpoint_period
+                || log.checkpoint_age() >= log.settings().limits.checkpoint_age_async
+                || passed >= log.settings().checkpoint_period
                 || log.device.as_ref().is_some_and(|device| {
                     let file = device.files.file_of(block_start(last));
                     file.is_some_and(|file| available > file.end)
@@ -298,7 +298,7 @@ impl RedoLog {
     }
 
     pub(super) fn ask_for_sync_flush(&self) -> bool {
-        let target = match self.settings.flush_sync {
+        let target = match self.settings().flush_sync {
             true => self.sync_flush_target(),
             false => None,
         };

@@ -58,7 +58,7 @@ impl RedoLog {
 
     /// The policy of `innodb_flush_log_at_trx_commit`.
     pub fn commit_policy(&self) -> CommitPolicy {
-        self.settings.commit
+        self.settings().commit
     }
 
     /// Waits until redo up to `lsn` is written, however long that takes.
@@ -146,7 +146,8 @@ impl RedoLog {
             if !done {
                 self.signals.writer.set();
                 // In mode 1 the writer wakes the flusher.
-                if self.settings.commit != CommitPolicy::Flush || self.buffer.written_lsn() >= lsn {
+                if self.settings().commit != CommitPolicy::Flush || self.buffer.written_lsn() >= lsn
+                {
                     self.signals.flusher.set();
                 }
             }
@@ -204,7 +205,7 @@ impl RedoLog {
             rounds += 1;
             sleep(LINK_WAIT, WaitKind::LogWrite);
         }
-        let one_at_a_time = self.settings.writing == LogWriting::UsersOneAtATime;
+        let one_at_a_time = self.settings().writing == LogWriting::UsersOneAtATime;
         while !done() {
             rounds += 1;
             if !one_at_a_time && let Err(error) = self.write_all(device) {
@@ -249,7 +250,7 @@ impl RedoLog {
 
     /// Up to 5.6 redo that a full log buffer makes necessary to write is flushed as well.
     fn flushes_with_write(&self) -> bool {
-        self.settings.commit == CommitPolicy::Flush
+        self.settings().commit == CommitPolicy::Flush
     }
 
     fn give_up_or_wait(&self, error: RedoLogError, may_fail: bool) -> Result<(), RedoLogError> {

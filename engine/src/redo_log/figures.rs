@@ -9,7 +9,7 @@ impl RedoLog {
     /// The log's part of the figures that are read rather than counted; `None` for those
     /// of others.
     pub fn read(&self, reading: Reading) -> Option<i64> {
-        let limits = &self.settings.limits;
+        let limits = &self.settings().limits;
         let checkpoint = self.checkpoint_lsn();
         let oldest = || {
             let source = self.checkpoints.source();
@@ -47,8 +47,8 @@ impl RedoLog {
     }
 
     fn margin(&self) -> u64 {
-        match self.settings.free_check {
-            FreeCheck::Poll => self.settings.limits.concurrency_margin,
+        match self.settings().free_check {
+            FreeCheck::Poll => self.settings().limits.concurrency_margin,
             _ => 0,
         }
     }

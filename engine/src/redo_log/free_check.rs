@@ -32,12 +32,12 @@ impl RedoLog {
     /// failed.
     #[inline]
     pub fn free_check(&self) -> Result<(), RedoLogError> {
-        let is_free = match self.settings.free_check {
+        let is_free = match self.settings().free_check {
             FreeCheck::Poll => {
                 self.current_lsn() <= self.checkpoints.free_check_limit.load(Acquire)
             }
             // These look at the age of pages as well, from a while before.
-            _ => self.checkpoint_age() <= self.settings.limits.modified_age_async,
+            _ => self.checkpoint_age() <= self.settings().limits.modified_age_async,
         };
         match is_free || self.device.is_none() {
             true => Ok(()),
@@ -47,7 +47,7 @@ impl RedoLog {
 
     #[cold]
     fn free_check_slow(&self) -> Result<(), RedoLogError> {
-        let rounds = match self.settings.free_check {
+        let rounds = match self.settings().free_check {
             FreeCheck::Poll => self.poll_for_checkpoint()?,
             FreeCheck::AskForFlush | FreeCheck::Flush => self.make_checkpoint_possible()?,
         };
@@ -73,7 +73,7 @@ impl RedoLog {
 
     /// 5.1 to 5.7 and MariaDB.
     fn make_checkpoint_possible(&self) -> Result<u64, RedoLogError> {
-        let limits = &self.settings.limits;
+        let limits = &self.settings().limits;
         let Some(source) = self.checkpoints.source() else {
             return Ok(0);
         };
@@ -87,7 +87,7 @@ impl RedoLog {
             if modified_age > limits.modified_age_sync {
                 let excess = modified_age - limits.modified_age_sync;
                 self.metrics.shard(0).increment(Counter::FlushSyncWaits);
-                if self.settings.free_check == FreeCheck::Flush {
+                if self.settings().free_check == FreeCheck::Flush {
                     source.sync_flush(available + 2 * excess);
                 } else {
                     source.request_sync_flush(available + excess);
@@ -98,7 +98,7 @@ impl RedoLog {
                 }
                 again = true;
             } else if modified_age > limits.modified_age_async
-                && self.settings.free_check == FreeCheck::AskForFlush
+                && self.settings().free_check == FreeCheck::AskForFlush
             {
                 source.request_sync_flush(available);
             }
@@ -116,7 +116,7 @@ impl RedoLog {
     /// Nobody else is there to do it: flushes pages and writes a checkpoint.
     pub(super) fn make_room_myself(&self) -> Result<(), RedoLogError> {
         if let Some(source) = self.checkpoints.source() {
-            let limits = &self.settings.limits;
+            let limits = &self.settings().limits;
             let target = self.current_lsn().saturating_sub(limits.modified_age_async);
             source.sync_flush(target + self.flush_list_disorder());
         }

@@ -18,11 +18,11 @@ use super::write::{FlushTimes, FlusherState, WriterState};
 use crate::metrics::{Counter, Metrics, WaitFamily};
 use crate::page::Lsn;
 use crate::runtime::files::FileSystem;
-use crate::runtime::{self, Event, LatchClass, Mutex, MutexGuard, WaitKind, sleep};
+use crate::runtime::{self, Event, LatchClass, Mutex, MutexGuard, Replaceable, WaitKind, sleep};
 
 /// The redo log; see the module's opening.
 pub struct RedoLog {
-    pub(super) settings: RedoSettings,
+    settings: Replaceable<RedoSettings>,
     pub(super) buffer: LogBuffer,
     order: Order,
     /// Nothing for a log without files.
@@ -194,7 +194,7 @@ impl RedoLog {
             flush_under_way: Mutex::new(LatchClass::Plain, false),
         };
         let log = Self::new(settings, start, Some(device), metrics)?;
-        log.checkpoints.set(checkpoint, &log.settings.limits);
+        log.checkpoints.set(checkpoint, &log.settings().limits);
         Ok(log)
     }
 
@@ -227,13 +227,27 @@ impl RedoLog {
             failed: AtomicBool::new(false),
             room_waits_ended: AtomicBool::new(false),
             device,
-            settings: settings.clone(),
+            settings: Replaceable::new(settings.clone()),
         }))
     }
 
     /// What the log was made from.
     pub fn settings(&self) -> &RedoSettings {
-        &self.settings
+        self.settings.get()
+    }
+
+    /// Obeys other values of the variables that can change while the engine runs: what
+    /// commits wait for, how often redo is flushed where they do not, and whether the log
+    /// asks for sync flushes. All else stays as it was.
+    pub fn change(&self, settings: &RedoSettings) {
+        self.settings.replace(RedoSettings {
+            commit: settings.commit,
+            flush_period: settings.flush_period,
+            flush_sync: settings.flush_sync,
+            ..self.settings().clone()
+        });
+        // It may be waiting by the rule of before.
+        self.signals.flusher.set();
     }
 
     // ---- failures -------------------------------------------------------------

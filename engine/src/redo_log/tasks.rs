@@ -111,7 +111,7 @@ impl RedoLog {
         if self.device.is_none() || self.tasks.are_running() {
             return;
         }
-        let tasks: &[(&str, TaskBody)] = match self.settings.writing {
+        let tasks: &[(&str, TaskBody)] = match self.settings().writing {
             LogWriting::Threads => &[
                 ("log_writer", RedoLog::run_writer),
                 ("log_flusher", RedoLog::run_flusher),
@@ -128,7 +128,7 @@ impl RedoLog {
         };
         self.tasks.stopping.store(false, Release);
         self.tasks.running.store(true, Release);
-        let threads = self.settings.writing == LogWriting::Threads;
+        let threads = self.settings().writing == LogWriting::Threads;
         self.tasks.has_threads.store(threads, Release);
         let handles = tasks.iter().map(|&(name, run)| {
             let log = self.clone();
@@ -256,11 +256,11 @@ impl RedoLog {
             let is_due = || {
                 let (written, flushed) = (self.buffer.written_lsn(), self.flushed_lsn());
                 written > flushed
-                    && (self.settings.commit == CommitPolicy::Flush
+                    && (self.settings().commit == CommitPolicy::Flush
                         || device.flush_wanted.load(Acquire) > flushed
                         || self.flush_timer(device) == 0)
             };
-            let rounds = match self.settings.commit {
+            let rounds = match self.settings().commit {
                 CommitPolicy::Flush => {
                     self.wait_as_thread(&self.signals.flusher, self.tasks.spin(), is_due)
                 }
@@ -279,7 +279,7 @@ impl RedoLog {
     /// How long until the once-a-second flush.
     fn flush_timer(&self, device: &Device) -> Time {
         let last = device.last_flush.load(Relaxed);
-        (last + self.settings.flush_period).saturating_sub(runtime::now())
+        (last + self.settings().flush_period).saturating_sub(runtime::now())
     }
 
     /// Waits for the event or the timer.
@@ -308,7 +308,7 @@ impl RedoLog {
             if self.tasks.are_stopping() {
                 return;
             }
-            let period = self.settings.flush_period.max(MILLISECOND);
+            let period = self.settings().flush_period.max(MILLISECOND);
             self.signals.flusher.wait(count, period, WaitKind::Other);
             let result = self
                 .write_all(device)
@@ -326,7 +326,7 @@ impl RedoLog {
         if !self.has_threads() {
             return;
         }
-        if self.settings.commit == CommitPolicy::Flush {
+        if self.settings().commit == CommitPolicy::Flush {
             self.signals.flusher.set();
         }
         match self.signals.write_slots.is_one_slot(old, new) {
@@ -382,7 +382,7 @@ impl RedoLog {
 
     fn run_checkpointer(&self, _: &Device) {
         let mut seen = self.current_lsn();
-        let mut wait = self.settings.checkpoint_period;
+        let mut wait = self.settings().checkpoint_period;
         while !self.tasks.are_stopping() {
             let count = self.signals.checkpointer.reset();
             if self.tasks.are_stopping() {
@@ -401,14 +401,16 @@ impl RedoLog {
             let passed = runtime::now().saturating_sub(self.last_checkpoint_time());
             let is_flushing = self.ask_for_sync_flush();
             // A busy server that needs no checkpoint is left alone for a while.
-            let may_be_due =
-                asked || is_flushing || !is_busy || passed >= self.settings.checkpoint_period_busy;
+            let may_be_due = asked
+                || is_flushing
+                || !is_busy
+                || passed >= self.settings().checkpoint_period_busy;
             if may_be_due && let Err(error) = self.checkpoint_if_due() {
                 self.thread_failed(&error);
             }
             wait = match is_flushing && self.is_in_margin() {
                 true => MARGIN_WAIT,
-                false => self.settings.checkpoint_period,
+                false => self.settings().checkpoint_period,
             };
         }
     }

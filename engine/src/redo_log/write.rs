@@ -133,7 +133,7 @@ impl RedoLog {
             return Ok(WriteStep::Idle);
         }
         let checkpoint = block_start(self.checkpoint_lsn());
-        let limits = &self.settings.limits;
+        let limits = &self.settings().limits;
         self.set_in_margin(ready > checkpoint + limits.writer_warning);
         let target = ready.min(checkpoint + limits.writer_stop);
         let from = block_start(written);
@@ -161,7 +161,7 @@ impl RedoLog {
         from: Lsn,
         end: Lsn,
     ) -> Result<Lsn, RedoLogError> {
-        let unit = self.settings.write_ahead_size;
+        let unit = self.settings().write_ahead_size;
         let mut length = (end - from).min(self.buffer.contiguous(from));
         let start = state.file.offset(from);
         let mut padded_to = None;
@@ -234,7 +234,7 @@ impl RedoLog {
 
     /// The end of the unit that a write ends in, or of the file.
     fn unit_end(&self, state: &WriterState, end: u64) -> Result<u64, RedoLogError> {
-        let unit = self.settings.write_ahead_size;
+        let unit = self.settings().write_ahead_size;
         let file_end = state.file.offset(state.file.end - BLOCK) + BLOCK;
         Ok(end.next_multiple_of(unit).min(file_end).max(end))
     }
@@ -305,14 +305,14 @@ impl RedoLog {
         if target <= flushed {
             return Ok(false);
         }
-        if self.settings.io.sync {
+        if self.settings().io.sync {
             let shard = self.metrics.shard(0);
             let (event, operation) = (FileEvent::LogFile, FileOperation::Sync);
             shard.file_operation_begins(event, operation);
             let begin = runtime::now();
             let result = state
                 .file
-                .sync(self.settings.io.data_only, WaitKind::LogSync);
+                .sync(self.settings().io.data_only, WaitKind::LogSync);
             let time = runtime::now() - begin;
             shard.file_operation_ends(event, operation, time, 0);
             self.metrics.record_time(Timing::RedoSync, time);

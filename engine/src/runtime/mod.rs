@@ -32,11 +32,13 @@ pub mod cost;
 pub mod device;
 mod event;
 pub mod files;
+pub mod fork;
 mod latch_class;
 mod latches;
 pub mod profile;
 pub mod random;
 mod real_clock;
+mod replaceable;
 mod tasks;
 pub mod time;
 pub mod virtual_clock;
@@ -54,8 +56,9 @@ pub use latches::{
     RwLockUpgradableReadGuard, RwLockWriteGuard,
 };
 pub use real_clock::RealMachine;
+pub use replaceable::Replaceable;
 pub use tasks::{
-    JoinHandle, charge, is_unwinding, is_virtual, now, settle, sleep, socket, spawn, spawn_as,
-    stall, stream, yield_now,
+    JoinHandle, charge, is_unwinding, is_virtual, now, reseed, settle, sleep, socket, spawn,
+    spawn_as, stall, stream, yield_now,
 };
 pub use wait_kind::WaitKind;

@@ -210,6 +210,26 @@ pub(super) fn account_wait(kind: WaitKind, start: Time) {
     }
 }
 
+/// Gives the current simulation another seed: that of a future which begins here. Every
+/// stream of the machine itself is that of its name and the new seed from here on; where
+/// tasks are, what waits and what is under way stays as it is. A stream that a task keeps
+/// stays, too, until the task asks [`stream`] for it again.
+///
+/// | stream | of |
+/// |---|---|
+/// | `latch spin` | polls of latches |
+/// | `disk NAME` | service times of a disk; a pair of normal deviates of which one is drawn is forgotten |
+/// | `power failure` | what a power cut leaves |
+///
+/// Nothing under the real clock, where chance is the host's.
+pub fn reseed(seed: u64) {
+    let simulation = ambient::simulation();
+    if !simulation.is_null() {
+        // SAFETY: the current task calls; the borrow ends with the statement.
+        unsafe { (*simulation).reseed(seed) };
+    }
+}
+
 /// The random stream `name` of the current simulation's or machine's seed; of seed 0
 /// outside of both.
 pub fn stream(name: &str) -> super::random::Stream {

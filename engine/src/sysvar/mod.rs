@@ -28,6 +28,7 @@
 //! assert_eq!(settings.scaled().innodb_buffer_pool_instances(), 8);
 //! ```
 
+mod change;
 mod choices;
 mod derive;
 mod errors;
@@ -51,6 +52,7 @@ mod value;
 #[cfg(test)]
 mod tests;
 
+pub use change::{ChangeError, ChangedSettings, ChangedVariable};
 pub use choices::{
     DoublewriteFsync, DoublewriteMode, FlushLatch, FlushMethod, ReadViewAlgorithm,
     TransactionIsolation,

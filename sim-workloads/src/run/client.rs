@@ -50,21 +50,33 @@ pub(super) struct Client<D: Database> {
     generator: Xoshiro256PlusPlus,
     /// Draws what the server layer costs.
     stream: Stream,
+    /// How often the streams were taken anew.
+    reseeded: u32,
     statements: Vec<Statement>,
     events: u64,
+}
+
+/// The streams of a client: what it asks for, and what the server layer costs.
+fn streams(number: u32) -> (Xoshiro256PlusPlus, Stream) {
+    let seed = runtime::stream(&format!("client {number}")).next_u64();
+    (
+        Xoshiro256PlusPlus::seed_from_u64(seed),
+        runtime::stream(&format!("server layer {number}")),
+    )
 }
 
 impl<D: Database> Client<D> {
     /// Connects. To be called by the client's own task.
     pub fn connect(number: u32, shared: Arc<Shared<D>>, script: Script) -> Self {
-        let seed = runtime::stream(&format!("client {number}")).next_u64();
+        let (generator, stream) = streams(number);
         Client {
             number,
             script,
             connection: shared.database.connect(number),
+            reseeded: shared.gate.reseeded(),
             shared,
-            generator: Xoshiro256PlusPlus::seed_from_u64(seed),
-            stream: runtime::stream(&format!("server layer {number}")),
+            generator,
+            stream,
             statements: Vec::new(),
             events: 0,
         }
@@ -76,6 +88,10 @@ impl<D: Database> Client<D> {
     /// If the engine cannot go on.
     pub fn run(mut self) -> Result<(), StatementError> {
         while self.shared.gate.next_event() {
+            if self.reseeded != self.shared.gate.reseeded() {
+                (self.generator, self.stream) = streams(self.number);
+                self.reseeded = self.shared.gate.reseeded();
+            }
             self.event()?;
             self.events += 1;
             if self.shared.stepped && self.events.is_multiple_of(EVENTS_PER_STEP) {

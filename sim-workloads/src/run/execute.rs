@@ -53,6 +53,9 @@ pub trait Watch {
 
     /// An interval has ended.
     fn interval(&mut self, line: &IntervalLine);
+
+    /// One of several futures of a warm state has been measured.
+    fn future_ended(&mut self, _label: &str, _document: &RunDocument) {}
 }
 
 /// Watches in silence.

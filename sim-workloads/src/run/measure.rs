@@ -128,6 +128,7 @@ impl Clients {
                 if ended.running.fetch_sub(1, SeqCst) == 1 {
                     ended.all.set();
                 }
+                shared.gate.client_ended();
             })
         };
         let tasks = (0..drive.clients).map(start).collect();
@@ -169,57 +170,122 @@ impl Clients {
 pub fn measure<D: Database>(
     database: &Arc<D>,
     drive: &Drive,
-    mut on_interval: impl FnMut(&IntervalLine),
+    on_interval: impl FnMut(&IntervalLine),
 ) -> Result<Measurement, StatementError> {
-    let shared = Arc::new(Shared {
-        database: database.clone(),
-        server: drive.server.clone(),
-        gate: Gate::new(drive.length.events),
-        recorder: Recorder::new(drive.clients, runtime::is_virtual()),
-        stepped: drive.stepped,
-    });
-    let mut clients = None;
+    let mut driving = Driving::new(database, drive.clone());
     if drive.length.warm_up > 0 {
-        let warming = Clients::start(&shared, drive);
-        warming.ended_before(now() + drive.length.warm_up);
-        clients = Some(warming);
+        driving.run_for(drive.length.warm_up);
     }
-    database.restart_extremes();
-    let metrics_before = database.snapshot();
-    let runtime_before = runtime_statistics();
-    let start = now();
-    shared.recorder.clear();
-    shared.gate.count_from_now();
-    let clients = clients.unwrap_or_else(|| Clients::start(&shared, drive));
+    driving.measure(on_interval)
+}
 
-    let deadline = drive.length.time.map_or(NEVER, |time| start + time);
-    let mut series = Series::new(&shared, drive, start);
-    loop {
-        let ended = clients.ended_before(series.next.min(deadline));
-        let at = now();
-        if ended {
-            break;
-        }
-        if at >= series.next {
-            on_interval(&series.end_interval(at));
-        }
-        if at >= deadline {
-            break;
+/// A database with clients at work, or about to be.
+pub(super) struct Driving<D: Database> {
+    shared: Arc<Shared<D>>,
+    drive: Drive,
+    /// None before they have started.
+    clients: Option<Clients>,
+}
+
+impl<D: Database> Driving<D> {
+    /// Clients that have not started yet.
+    pub fn new(database: &Arc<D>, drive: Drive) -> Self {
+        let shared = Arc::new(Shared {
+            database: database.clone(),
+            server: drive.server.clone(),
+            gate: Gate::new(drive.length.events),
+            recorder: Recorder::new(drive.clients, runtime::is_virtual()),
+            stepped: drive.stepped,
+        });
+        Driving {
+            shared,
+            drive,
+            clients: None,
         }
     }
-    let intervals = series.intervals;
-    let measurement = Measurement {
-        time: now() - start,
-        counters: shared.recorder.counters(),
-        latency: shared.recorder.latency(),
-        clients: shared.recorder.clients(),
-        intervals,
-        runtime: runtime_statistics().since(&runtime_before),
-        metrics: database.snapshot().since(&metrics_before),
-    };
-    shared.gate.close();
-    clients.join()?;
-    Ok(measurement)
+
+    fn clients(&mut self) -> &Clients {
+        self.clients
+            .get_or_insert_with(|| Clients::start(&self.shared, &self.drive))
+    }
+
+    /// Lets them work for so long, and counts nothing.
+    pub fn run_for(&mut self, time: Time) {
+        let until = now() + time;
+        self.clients().ended_before(until);
+    }
+
+    /// Waits until every client is between two events, and has no transaction open; they
+    /// wait there.
+    ///
+    /// # Errors
+    /// If the engine cannot go on.
+    pub fn pause(&mut self) -> Result<(), StatementError> {
+        let ended = self.clients().ended.clone();
+        self.shared.gate.pause(|| ended.running.load(SeqCst));
+        if ended.running.load(SeqCst) > 0 && !self.shared.gate.is_closed() {
+            return Ok(());
+        }
+        // One of them has failed: nothing else makes them end before the measurement.
+        self.shared.gate.close();
+        self.shared.gate.resume();
+        self.clients.take().map_or(Ok(()), Clients::join)
+    }
+
+    /// They go on, each with random streams of what is now the run's seed.
+    pub fn resume_reseeded(&self) {
+        self.shared.gate.reseed();
+        self.shared.gate.resume();
+    }
+
+    /// Measures, and lets the clients end.
+    ///
+    /// # Errors
+    /// If the engine cannot go on.
+    pub fn measure(
+        mut self,
+        mut on_interval: impl FnMut(&IntervalLine),
+    ) -> Result<Measurement, StatementError> {
+        let shared = self.shared.clone();
+        let length = self.drive.length;
+        shared.database.restart_extremes();
+        let metrics_before = shared.database.snapshot();
+        let runtime_before = runtime_statistics();
+        let start = now();
+        shared.recorder.clear();
+        shared.gate.count_from_now();
+        self.clients();
+
+        let deadline = length.time.map_or(NEVER, |time| start + time);
+        let drive = self.drive.clone();
+        let mut series = Series::new(&shared, &drive, start);
+        loop {
+            let ended = self.clients().ended_before(series.next.min(deadline));
+            let at = now();
+            if ended {
+                break;
+            }
+            if at >= series.next {
+                on_interval(&series.end_interval(at));
+            }
+            if at >= deadline {
+                break;
+            }
+        }
+        let intervals = series.intervals;
+        let measurement = Measurement {
+            time: now() - start,
+            counters: shared.recorder.counters(),
+            latency: shared.recorder.latency(),
+            clients: shared.recorder.clients(),
+            intervals,
+            runtime: runtime_statistics().since(&runtime_before),
+            metrics: shared.database.snapshot().since(&metrics_before),
+        };
+        shared.gate.close();
+        self.clients.take().map_or(Ok(()), Clients::join)?;
+        Ok(measurement)
+    }
 }
 
 /// The series of intervals so far.

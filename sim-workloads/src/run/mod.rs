@@ -15,7 +15,7 @@
 //! * [`measure`] – clients, phases, intervals; [`server_layer`] is what their statements
 //!   cost outside the engine, [`recorder`] what they count.
 //! * [`space`], [`pool_memory`] – whether the host has what a run will need.
-//! * [`execute`] – all of it in order.
+//! * [`execute`] – all of it in order; [`snapshot`] – several futures of one warm-up.
 //! * [`document`] – the JSON document; [`validity`] says whether its scale can be trusted.
 //! * [`text`] – what is printed.
 
@@ -37,6 +37,7 @@ pub mod recorder;
 pub mod server_layer;
 #[cfg(test)]
 mod sleeping;
+pub mod snapshot;
 pub mod space;
 pub mod text;
 pub mod validity;

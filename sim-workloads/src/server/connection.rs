@@ -74,7 +74,7 @@ impl EngineConnection {
         } = self;
         let Some(number) = statement.table() else {
             match statement {
-                Statement::Begin => session.begin(server.isolation, false)?,
+                Statement::Begin => session.begin(server.engine.settings().isolation, false)?,
                 _ => session.commit()?,
             }
             return Ok(0);

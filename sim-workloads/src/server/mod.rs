@@ -19,16 +19,16 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::bail;
-use innosim_engine::engine::{Engine, EngineOptions, EngineRecoveryReport};
+use innosim_engine::engine::{Engine, EngineOptions, EngineRecoveryReport, SnapshotChange};
 use innosim_engine::metrics::MetricsSnapshot;
 use innosim_engine::runtime;
 use innosim_engine::runtime::files::FileSystem;
-use innosim_engine::sysvar::TransactionIsolation;
 use innosim_engine::table::{ReadLock, Table, Value};
 
 pub use self::connection::EngineConnection;
 use crate::recovery::RepairedPage;
 use crate::run::database::{Database, Levels, StatementError};
+use crate::run::snapshot::Changing;
 use crate::run::{RunPlan, Server, Watch};
 
 /// An engine with the tables of a workload.
@@ -37,7 +37,6 @@ pub struct EngineServer {
     engine: Arc<Engine>,
     /// The tables that statements number from 1.
     tables: Vec<Arc<Table>>,
-    isolation: TransactionIsolation,
     /// What the user should know. The lock is the host's and held for a moment only.
     warnings: Mutex<Vec<String>>,
 }
@@ -110,7 +109,6 @@ impl EngineServer {
         let server = Arc::new(EngineServer {
             engine,
             tables,
-            isolation: plan.settings.scaled().transaction_isolation(),
             warnings: Mutex::default(),
         });
         Ok((server, report))
@@ -190,6 +188,12 @@ impl Server for EngineServer {
         let mut all = std::mem::take(&mut *warnings);
         all.extend(self.engine.files().take_warnings());
         all
+    }
+}
+
+impl Changing for EngineServer {
+    fn change_at_snapshot(&self, variables: &[(String, String)]) -> anyhow::Result<SnapshotChange> {
+        Ok(self.engine.change_at_snapshot(variables)?)
     }
 }
 

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 
 use innosim_engine::buffer_pool::LruBatch;
+use innosim_engine::doublewrite::DoublewriteSettings;
 use innosim_engine::metrics::Counter;
 use innosim_engine::runtime::time::{MICROSECOND, MILLISECOND};
 use innosim_engine::runtime::virtual_clock::disk::CacheProtection;
 use innosim_engine::runtime::{self, LatchMode, RealMachine, WaitKind, spawn};
 use innosim_engine::sysvar::{DoublewriteMode, FlushLatch};
-use innosim_tests::flushing::{World, WorldSettings, simulation};
+use innosim_tests::flushing::{World, WorldSettings, pause, simulation};
 
 const PAGES: u32 = 700;
 
@@ -39,8 +40,30 @@ fn flusher(world: &World, instance: usize, stop: &AtomicBool) {
     }
 }
 
+/// Gives batches one size after the other while pages are written.
+fn changer(world: &World, sizes: &[usize], stop: &AtomicBool) {
+    let settings = world.doublewrite.settings().clone();
+    for &pages in sizes.iter().cycle() {
+        if stop.load(Acquire) {
+            break;
+        }
+        let changed = DoublewriteSettings {
+            pages,
+            ..settings.clone()
+        };
+        world.doublewrite.change(changed).unwrap();
+        assert_eq!(world.doublewrite.settings().pages, pages);
+        pause(2 * MILLISECOND);
+    }
+}
+
 /// Runs the load in a new world; returns the pages that were written.
 fn run(directory: &Path, settings: &WorldSettings, steps: usize) -> u64 {
+    run_changing(directory, settings, steps, &[])
+}
+
+/// The same, with batches of these sizes in turn.
+fn run_changing(directory: &Path, settings: &WorldSettings, steps: usize, sizes: &[usize]) -> u64 {
     let world = World::create(directory, settings);
     let versions: Arc<Vec<_>> = Arc::new((0..PAGES).map(|_| AtomicU64::new(0)).collect());
     let stop = Arc::new(AtomicBool::new(false));
@@ -50,6 +73,10 @@ fn run(directory: &Path, settings: &WorldSettings, steps: usize) -> u64 {
             spawn("page_cleaner", move || flusher(&world, instance, &stop))
         })
         .collect();
+    let changer = {
+        let (world, stop, sizes) = (world.clone(), stop.clone(), sizes.to_vec());
+        spawn("changer", move || changer(&world, &sizes, &stop))
+    };
     let workers: Vec<_> = (0..6)
         .map(|number| {
             let (world, versions) = (world.clone(), versions.clone());
@@ -63,6 +90,7 @@ fn run(directory: &Path, settings: &WorldSettings, steps: usize) -> u64 {
     for flusher in flushers {
         flusher.join();
     }
+    changer.join();
     world.shut_down_with(|| {
         for (page, version) in versions.iter().enumerate() {
             let written = world.version_in_file(page as u32);
@@ -74,7 +102,9 @@ fn run(directory: &Path, settings: &WorldSettings, steps: usize) -> u64 {
         let copied = total(Counter::DoublewritePagesWritten);
         let singles = total(Counter::DoublewriteSyncRequests);
         assert_eq!(copied + singles, total(Counter::PagesWritten));
-        let full = total(Counter::DoublewriteWrites) * settings.doublewrite.pages as u64;
+        let sizes = sizes.iter().chain([&settings.doublewrite.pages]);
+        let largest = *sizes.max().unwrap();
+        let full = total(Counter::DoublewriteWrites) * largest as u64;
         assert!(copied <= full);
     }
     assert_eq!(
@@ -125,6 +155,25 @@ fn no_page_is_lost_with_threads() {
         let directory = tempfile::tempdir_in(".").unwrap();
         let path = directory.path().canonicalize().unwrap();
         let written = RealMachine::new(1).run(|| run(&path, &settings, 150));
+        assert!(written > 100, "{written}");
+    }
+}
+
+/// Batches that others fill and write get another size meanwhile.
+#[test]
+fn no_page_is_lost_while_batches_change() {
+    const SIZES: [usize; 4] = [1, 60, 4, 17];
+    for (number, settings) in variants().into_iter().enumerate() {
+        for seed in 1..=3 {
+            let settings = settings.clone();
+            let written = simulation(seed, CacheProtection::Protected)
+                .run(move || run_changing(Path::new("/test"), &settings, 400, &SIZES))
+                .unwrap_or_else(|stalled| panic!("variant {number}, seed {seed}: {stalled}"));
+            assert!(written > 300, "{written}");
+        }
+        let directory = tempfile::tempdir_in(".").unwrap();
+        let path = directory.path().canonicalize().unwrap();
+        let written = RealMachine::new(1).run(|| run_changing(&path, &settings, 150, &SIZES));
         assert!(written > 100, "{written}");
     }
 }

@@ -9,15 +9,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::*};
 
 use innosim_engine::buffer_pool::{LruBatch, PageSink};
-use innosim_engine::doublewrite::RecoveryReport;
+use innosim_engine::doublewrite::{DoublewriteSettings, RecoveryReport};
 use innosim_engine::metrics::Counter;
-use innosim_engine::runtime;
 use innosim_engine::runtime::files::Crash;
 use innosim_engine::runtime::random::Stream;
 use innosim_engine::runtime::time::{MICROSECOND, MILLISECOND, Time};
 use innosim_engine::runtime::virtual_clock::disk::CacheProtection::{self, Protected, Volatile};
 use innosim_engine::runtime::virtual_clock::disk::DiskProfile;
 use innosim_engine::runtime::virtual_clock::{Outcome, Simulation};
+use innosim_engine::runtime::{self, spawn};
 use innosim_engine::sysvar::{DoublewriteMode, FlushMethod};
 use innosim_tests::disk::solid_state_disk;
 use innosim_tests::flushing::{
@@ -85,11 +85,26 @@ struct Aftermath {
     known: Arc<Vec<Known>>,
 }
 
-fn crash(seed: u64, cache: CacheProtection, settings: &WorldSettings) -> Aftermath {
-    crash_of(&mut simulation(seed, cache), settings)
+/// Gives batches another size again and again while others write pages.
+fn change_often(world: World) {
+    spawn("changer", move || {
+        let mut stream = runtime::stream("changer");
+        loop {
+            pause(stream.below(3 * MILLISECOND));
+            let changed = DoublewriteSettings {
+                pages: 1 + stream.below(40) as usize,
+                ..world.doublewrite.settings().clone()
+            };
+            world.doublewrite.change(changed).unwrap();
+        }
+    });
 }
 
-fn crash_of(simulation: &mut Simulation, settings: &WorldSettings) -> Aftermath {
+fn crash(seed: u64, cache: CacheProtection, settings: &WorldSettings) -> Aftermath {
+    crash_of(&mut simulation(seed, cache), settings, false)
+}
+
+fn crash_of(simulation: &mut Simulation, settings: &WorldSettings, is_changing: bool) -> Aftermath {
     let seed = simulation.seed();
     let known: Arc<Vec<Known>> = Arc::new((0..PAGES).map(|_| Known::default()).collect());
     let settings = settings.clone();
@@ -99,6 +114,9 @@ fn crash_of(simulation: &mut Simulation, settings: &WorldSettings) -> Aftermath 
     let (seen, counted) = (known.clone(), singles.clone());
     let outcome = simulation.run_until(at, move || {
         let world = World::create(Path::new(DIRECTORY), &settings);
+        if is_changing {
+            change_often(world.clone());
+        }
         load(&world, &seen, &counted, seed.is_multiple_of(2));
     });
     assert!(matches!(outcome, Ok(Outcome::PowerCut)), "seed {seed}");
@@ -193,12 +211,23 @@ fn small_batches_and_single_pages_are_as_safe() {
         settings.doublewrite.pages = 1 + seed as usize % 4;
         // No room: threads write pages themselves.
         settings.pool.bytes = 2 * 20 * 16384;
-        let after = crash_of(&mut simulation_with(seed, disk.clone()), &settings);
+        let after = crash_of(&mut simulation_with(seed, disk.clone()), &settings, false);
         after.assert_whole(seed);
         restored += after.torn();
         singles += after.singles;
     }
     assert!(restored > 2 && singles > 500, "{restored}, {singles}");
+}
+
+#[test]
+fn changing_the_batches_meanwhile_is_as_safe() {
+    let mut restored = 0;
+    for seed in 1..=60 {
+        let after = crash_of(&mut simulation(seed, Protected), &settings(), true);
+        after.assert_whole(seed);
+        restored += after.torn();
+    }
+    assert!(restored > 5, "{restored}");
 }
 
 #[test]

@@ -16,13 +16,13 @@ use innosim_engine::table::{Assignment, IndexReading, ReadLock, Table, TableDefi
 
 use crate::world::*;
 
-const DATA: &str = "data";
+pub const DATA: &str = "data";
 
 /// k of all rows of the transfers.
-const SUM: i64 = 50_500;
+pub const SUM: i64 = 50_500;
 
 /// Runs a program that is cut off, and lets the power fail.
-fn cut(simulation: &mut Simulation, after: Time, program: impl FnOnce() + 'static) {
+pub fn cut(simulation: &mut Simulation, after: Time, program: impl FnOnce() + 'static) {
     let at = simulation.now() + after;
     let outcome = simulation.run_until(at, move || {
         program();
@@ -79,7 +79,7 @@ fn transfers(settings: &Settings, options: EngineOptions, committed: &Arc<Atomic
 
 /// Eight sessions move amounts from one row to another, and two read. The sum never
 /// changes.
-fn start_transfers(
+pub fn start_transfers(
     engine: &Arc<Engine>,
     committed: &Arc<AtomicU64>,
     stopped: &Arc<AtomicBool>,

@@ -4,6 +4,7 @@ mod both_clocks;
 mod repeated;
 mod seeds;
 mod settle;
+mod snapshots;
 
 use std::collections::BTreeMap;
 use std::fs;

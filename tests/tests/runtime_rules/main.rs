@@ -1,6 +1,7 @@
 //! The rules for code under the virtual clock, each by a program that leans on it.
 
 mod events;
+mod forking;
 mod latches;
 #[cfg(debug_assertions)]
 mod open_borrows;

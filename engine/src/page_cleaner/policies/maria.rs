@@ -38,6 +38,11 @@ impl FlushPolicy for Maria105 {
         "maria105"
     }
 
+    fn change(&mut self, settings: PolicySettings) {
+        self.settings = settings;
+        self.inner.change(settings);
+    }
+
     fn plan(&mut self, snapshot: &FlushSnapshot<'_>) -> FlushPlan {
         let settings = &self.settings;
         let mut plan = self.inner.plan(snapshot);

@@ -46,6 +46,10 @@ impl FlushPolicy for Native51 {
         "native51"
     }
 
+    fn change(&mut self, settings: PolicySettings) {
+        self.settings = settings;
+    }
+
     fn plan(&mut self, snapshot: &FlushSnapshot<'_>) -> FlushPlan {
         let mut plan = FlushPlan::nothing(snapshot.instances);
         if let Some(target) = snapshot.sync_target {

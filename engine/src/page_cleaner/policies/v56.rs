@@ -79,6 +79,10 @@ impl FlushPolicy for V56 {
         "v56"
     }
 
+    fn change(&mut self, settings: PolicySettings) {
+        self.settings = settings;
+    }
+
     fn plan(&mut self, snapshot: &FlushSnapshot<'_>) -> FlushPlan {
         let mut plan = FlushPlan::nothing(snapshot.instances);
         if let Some(target) = snapshot.sync_target {

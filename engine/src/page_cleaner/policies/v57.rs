@@ -194,6 +194,10 @@ impl FlushPolicy for V57 {
         "v57"
     }
 
+    fn change(&mut self, settings: PolicySettings) {
+        self.settings = settings;
+    }
+
     fn plan(&mut self, snapshot: &FlushSnapshot<'_>) -> FlushPlan {
         let mut plan = FlushPlan::nothing(snapshot.instances);
         let is_furious = snapshot.sync_target.is_some() && !self.settings.is_8_0;

@@ -45,6 +45,8 @@ use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU16, Ordering};
 
+use rand_xoshiro::Xoshiro256PlusPlus;
+
 pub(super) use devices::{Completion, CompletionQueue};
 pub(super) use event::VirtualEvent;
 pub(super) use latch_word::VirtualLatch;
@@ -241,7 +243,7 @@ impl Simulation {
         options.cpu.validate()?;
         let mut disks = Vec::new();
         for (name, profile) in &options.disks {
-            let generator = Stream::new(options.seed, &format!("disk {name}")).into_generator();
+            let generator = disk_generator(options.seed, name);
             disks.push((name.clone(), profile.build(generator)?));
         }
         let files = files_on(&disks, options)?;
@@ -291,7 +293,7 @@ impl Simulation {
             wake_affine: cpu.wake_affine,
             stacks: StackPool::new(options.stack_bytes),
             seed: options.seed,
-            spin_stream: Stream::new(options.seed, "latch spin"),
+            spin_stream: spin_stream(options.seed),
             normal: QuantileTable::normal(),
             open_borrows: 0,
             statistics: SimulationStatistics::new(),
@@ -393,6 +395,16 @@ impl Simulation {
         self.seed
     }
 
+    /// See [`reseed`](crate::runtime::reseed).
+    pub(super) fn reseed(&mut self, seed: u64) {
+        self.seed = seed;
+        self.spin_stream = spin_stream(seed);
+        for device in &mut self.devices.list {
+            device.disk.reseed(disk_generator(seed, &device.name));
+        }
+        self.files.reseed(seed);
+    }
+
     /// What has been counted up to the end of the last run.
     pub fn statistics(&self) -> &SimulationStatistics {
         &self.statistics
@@ -432,6 +444,16 @@ impl Simulation {
             }
         }
     }
+}
+
+/// The stream of polls of latches.
+fn spin_stream(seed: u64) -> Stream {
+    Stream::new(seed, "latch spin")
+}
+
+/// The stream of a disk's service times.
+fn disk_generator(seed: u64, name: &str) -> Xoshiro256PlusPlus {
+    Stream::new(seed, &format!("disk {name}")).into_generator()
 }
 
 /// The files of a machine with these disks.

@@ -190,6 +190,11 @@ impl Recorder<'_> {
     }
 }
 
+/// The stream that decides what a power failure leaves.
+fn fates(seed: u64) -> Stream {
+    Stream::new(seed, "power failure")
+}
+
 /// All files of a simulation; see the module's opening.
 pub struct VirtualFiles {
     store: ImageStore,
@@ -239,7 +244,7 @@ impl VirtualFiles {
             locks: BTreeMap::new(),
             devices: devices.collect(),
             placement,
-            fates: Stream::new(seed, "power failure"),
+            fates: fates(seed),
             unresolved: false,
             mounted: BTreeMap::new(),
             pieces: Vec::new(),
@@ -478,6 +483,11 @@ impl VirtualFiles {
         for device in &mut self.devices {
             device.writes.complete_all(&mut self.store);
         }
+    }
+
+    /// What power failures leave is decided by another seed from here on.
+    pub(in crate::runtime) fn reseed(&mut self, seed: u64) {
+        self.fates = fates(seed);
     }
 
     // ---- memory -----------------------------------------------------------------

@@ -41,6 +41,8 @@ mod solid_state;
 #[cfg(test)]
 mod test_bench;
 
+use rand_xoshiro::Xoshiro256PlusPlus;
+
 pub use counters::{DiskCounters, KindCounters, MechanicsCounters, StationCounters, TimeWeighted};
 pub use profile::{CacheProtection, DiskProfile, ProfileError, ProfileProblem};
 pub use rotating::{
@@ -217,6 +219,14 @@ impl Disk {
             Disk::SolidState(_) => None,
             Disk::RotatingArray(disk) => Some(disk.profile().capacity_bytes()),
         }
+    }
+}
+
+impl Disk {
+    /// Draws all service times from another generator from here on; what is under way ends
+    /// when it would have.
+    pub(super) fn reseed(&mut self, generator: Xoshiro256PlusPlus) {
+        dispatch!(self, disk => disk.reseed(generator));
     }
 }
 

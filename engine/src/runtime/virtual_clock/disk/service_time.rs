@@ -99,6 +99,12 @@ impl Sampler {
         }
     }
 
+    /// Draws from another generator from here on.
+    pub(super) fn reseed(&mut self, generator: Xoshiro256PlusPlus) {
+        self.generator = generator;
+        self.spare = None;
+    }
+
     /// One service time.
     pub(super) fn draw(&mut self) -> Time {
         match self.shape {

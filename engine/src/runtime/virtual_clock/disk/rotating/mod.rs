@@ -108,6 +108,13 @@ struct CacheWrite {
     epoch: u64,
 }
 
+/// The generator of service times beside that of angles.
+fn drawn_generator(angles: &Xoshiro256PlusPlus) -> Xoshiro256PlusPlus {
+    let mut draws = angles.clone();
+    draws.jump();
+    draws
+}
+
 impl RotatingArray {
     /// Build an idle array. The angles of the platters, and exponential service times, are
     /// drawn from `generator`.
@@ -134,9 +141,10 @@ impl RotatingArray {
                 let time = ServiceTime::Exponential {
                     mean_us: mean_ms * 1e3,
                 };
-                let mut draws = generator.clone();
-                draws.jump();
-                (Service::Drawn(Sampler::new(time, draws)), 0)
+                (
+                    Service::Drawn(Sampler::new(time, drawn_generator(&generator))),
+                    0,
+                )
             }
         };
         let spindles = (0..profile.spindles)
@@ -175,6 +183,14 @@ impl RotatingArray {
             flush_engine: FlushEngine::new(from_us(profile.flush_us), false),
             profile: profile.clone(),
         })
+    }
+
+    /// Draws all service times from another generator from here on. Platters turn on as
+    /// they do: their angles are where they are, not drawn again.
+    pub(super) fn reseed(&mut self, generator: Xoshiro256PlusPlus) {
+        if let Service::Drawn(times) = &mut self.rules.service {
+            times.reseed(drawn_generator(&generator));
+        }
     }
 
     /// The profile that the array was built from.

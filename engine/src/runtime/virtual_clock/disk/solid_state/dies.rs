@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 
 use crate::runtime::virtual_clock::disk::counters::StationCounters;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
 use crate::runtime::virtual_clock::disk::service_time::Sampler;
 use crate::runtime::virtual_clock::disk::{Stage, Step, Time};
 
@@ -50,6 +52,12 @@ impl Dies {
             reads_first,
             next_program: 0,
         }
+    }
+
+    /// Draws service times from other generators from here on.
+    pub(super) fn reseed(&mut self, reads: Xoshiro256PlusPlus, programs: Xoshiro256PlusPlus) {
+        self.read_time.reseed(reads);
+        self.program_time.reseed(programs);
     }
 
     /// The die that holds a stripe unit.

@@ -103,6 +103,13 @@ struct Part {
     epoch: u64,
 }
 
+/// The generator of programs' times beside that of reads.
+fn program_generator(reads: &Xoshiro256PlusPlus) -> Xoshiro256PlusPlus {
+    let mut programs = reads.clone();
+    programs.jump();
+    programs
+}
+
 impl SolidState {
     /// Build an idle disk. All service times are drawn from `generator`, those of reads and
     /// those of programs from streams of their own.
@@ -114,8 +121,7 @@ impl SolidState {
         generator: Xoshiro256PlusPlus,
     ) -> Result<Self, ProfileError> {
         profile.validate()?;
-        let mut programs = generator.clone();
-        programs.jump();
+        let programs = program_generator(&generator);
         let dies = Dies::new(
             profile.dies,
             Sampler::new(profile.read, generator),
@@ -145,6 +151,12 @@ impl SolidState {
             flush_engine: FlushEngine::new(from_us(profile.flush_us), profile.merge_flushes),
             profile: profile.clone(),
         })
+    }
+
+    /// Draws all service times from another generator from here on.
+    pub(super) fn reseed(&mut self, generator: Xoshiro256PlusPlus) {
+        let programs = program_generator(&generator);
+        self.dies.reseed(generator, programs);
     }
 
     /// The profile that the disk was built from.
