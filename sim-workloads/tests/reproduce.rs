@@ -100,7 +100,7 @@ fn program() -> Program {
 /// A program that fails, of the same identity: whatever it were asked for is not kept.
 fn broken() -> Program {
     Program {
-        path: "/bin/false".into(),
+        path: "false".into(),
         ..program()
     }
 }
