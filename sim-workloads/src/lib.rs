@@ -15,6 +15,7 @@
 //! * [`crash_test`] – power cuts and killed processes, and whether recovery keeps what
 //!   the settings promise.
 //! * [`sweep`] – many runs: combinations, processes, summaries.
+//! * [`reproduce`] – published reports: their runs, claims and controls.
 //! * [`report`] – what is counted while statements run, sysbench's texts and the
 //!   JSON documents made from it.
 //! * [`stats`] – means, confidence intervals and fits for comparing runs.
@@ -30,6 +31,7 @@ pub mod machine;
 pub mod progress;
 pub mod recovery;
 pub mod report;
+pub mod reproduce;
 pub mod run;
 pub mod server;
 pub mod stats;

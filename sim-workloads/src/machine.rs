@@ -156,6 +156,13 @@ pub fn built_in_names() -> Vec<&'static str> {
     BUILT_IN.iter().map(|&(name, _)| name).collect()
 }
 
+/// The text of a built-in profile.
+pub fn built_in_text(name: &str) -> Option<&'static str> {
+    let mut all = BUILT_IN.iter();
+    all.find(|&&(known, _)| known == name)
+        .map(|&(_, text)| text)
+}
+
 /// A profile as written. Disks are read in a second step, because serde forgets which key
 /// was wrong inside a table that is tagged with its model.
 #[derive(Deserialize)]

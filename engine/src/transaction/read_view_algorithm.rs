@@ -65,10 +65,6 @@ pub(super) fn find_by_walk(
     active: &ActiveTransactions,
     id: TrxId,
 ) -> Option<&Arc<TransactionState>> {
-    // The oldest one's id is at hand.
-    if active.smallest().is_none_or(|smallest| id < smallest) {
-        return None;
-    }
     let mut walk = Walk::new();
     let mut found = None;
     for transaction in active.list().iter().rev() {

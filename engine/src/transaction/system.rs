@@ -242,6 +242,8 @@ impl TransactionSystem {
         if view.is_open {
             return;
         }
+        let shard = self.metrics.shard(transaction.shard);
+        shard.increment(Counter::ReadViewsOpened);
         if transaction.options.autocommit_select && self.reopen(view) {
             return;
         }
@@ -415,6 +417,17 @@ impl TransactionSystem {
         match self.settings.rules.activity_check {
             ActivityCheck::ListWalk => {
                 let trx_sys = self.enter();
+                // The oldest one's id is at hand.
+                if trx_sys
+                    .active
+                    .smallest()
+                    .is_none_or(|oldest| trx_id < oldest)
+                {
+                    return None;
+                }
+                // Whoever asks is not known here; any shard will do.
+                let shard = self.metrics.shard(trx_id as usize);
+                shard.increment(Counter::ImplicitLockWalks);
                 read_view_algorithm::find_by_walk(&trx_sys.active, trx_id)
                     .map(|transaction| transaction.owner())
             }

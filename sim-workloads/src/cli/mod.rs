@@ -18,6 +18,7 @@ mod kernel;
 mod output;
 mod prepare;
 mod recover;
+mod reproduce;
 mod run;
 mod sweep;
 
@@ -45,6 +46,7 @@ enum Command {
     Kernel(kernel::Arguments),
     Prepare(prepare::Arguments),
     Recover(recover::Arguments),
+    Reproduce(reproduce::Arguments),
     Run(run::Arguments),
     Sweep(sweep::Arguments),
 }
@@ -85,6 +87,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Kernel(arguments) => arguments.run(),
         Command::Prepare(arguments) => arguments.run(),
         Command::Recover(arguments) => arguments.run(),
+        Command::Reproduce(arguments) => arguments.run(),
         Command::Run(arguments) => arguments.run(),
         Command::Sweep(arguments) => arguments.run(),
     };

@@ -60,6 +60,25 @@ impl EngineServer {
         }
     }
 
+    /// Loads the tables of a plan into a directory that simulations will begin from and
+    /// nobody will change: its redo files may have holes, since a simulation knows none.
+    ///
+    /// # Errors
+    /// As [`prepare`](Server::prepare).
+    pub fn prepare_base(
+        plan: &RunPlan,
+        directory: &Path,
+        watch: &mut dyn Watch,
+    ) -> anyhow::Result<()> {
+        prepare::prepare_files(plan, directory, true, watch)
+    }
+
+    /// Bytes that the tables of a plan take on disk and, when all are read, in memory;
+    /// about.
+    pub fn table_bytes(plan: &RunPlan) -> u64 {
+        prepare::table_bytes(plan)
+    }
+
     /// The table with this number, from 1.
     ///
     /// # Panics

@@ -98,6 +98,22 @@ pub(super) fn prepare(
     directory: &Path,
     watch: &mut dyn Watch,
 ) -> anyhow::Result<()> {
+    prepare_files(plan, directory, is_sparse(plan), watch)
+}
+
+/// Bytes that the tables of a plan take on disk, about.
+pub(super) fn table_bytes(plan: &RunPlan) -> u64 {
+    let rows = |table: &TableSpec| u64::from(table.rows);
+    plan.schema.tables().iter().map(rows).sum::<u64>() * BYTES_PER_ROW
+}
+
+/// As [`prepare`]; `sparse` says whether files may have holes.
+pub(super) fn prepare_files(
+    plan: &RunPlan,
+    directory: &Path,
+    sparse: bool,
+    watch: &mut dyn Watch,
+) -> anyhow::Result<()> {
     let missing = RealMachine::new(plan.seed).run(|| missing(plan, directory))?;
     if missing.is_empty() {
         return Ok(());
@@ -108,14 +124,14 @@ pub(super) fn prepare(
         bail!("{directory}: the tables {names} are missing; `innosim prepare` loads them");
     }
     let rows: u64 = missing.iter().map(|table| u64::from(table.rows)).sum();
-    let redo = match is_sparse(plan) {
+    let redo = match sparse {
         true => 0,
         false => plan.settings.scaled().innodb_redo_log_capacity(),
     };
     let present = directory_bytes(directory).unwrap_or(0);
     let rest = if present == 0 { redo + (64 << 20) } else { 0 };
     space::require(directory, rows * BYTES_PER_ROW + rest)?;
-    RealMachine::new(plan.seed).run(|| load(plan, directory, &missing, watch))
+    RealMachine::new(plan.seed).run(|| load(plan, directory, &missing, sparse, watch))
 }
 
 /// Whether the files are there for one simulation alone: it knows no holes, so that space
@@ -156,9 +172,10 @@ fn load(
     plan: &RunPlan,
     directory: &Path,
     tables: &[TableSpec],
+    sparse: bool,
     watch: &mut dyn Watch,
 ) -> anyhow::Result<()> {
-    let files = match is_sparse(plan) {
+    let files = match sparse {
         true => FileSystem::sparse(),
         false => FileSystem::new(),
     };

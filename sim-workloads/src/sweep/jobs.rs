@@ -77,7 +77,8 @@ impl Runner {
         outcomes.into_iter().map(take).collect()
     }
 
-    fn run(&self, point: &GridPoint) -> Outcome {
+    /// Carries one run out.
+    pub fn run(&self, point: &GridPoint) -> Outcome {
         let output = Command::new(&self.program)
             .args(&self.arguments)
             .args(point.arguments.command_line())

@@ -161,6 +161,10 @@ figures! {
     CommitsWithChanges: metric Transaction Counter off "trx_commits_insert_update";
     /// Transactions rolled back
     Rollbacks: metric Transaction Counter off "trx_rollbacks";
+    /// Read views opened, those included that were closed and still good (not InnoDB's)
+    ReadViewsOpened: metric Transaction Counter off "innosim_read_views_opened";
+    /// Walks of the transaction list in search of one id, up to 5.6 (not InnoDB's)
+    ImplicitLockWalks: metric Transaction Counter off "innosim_implicit_lock_walks";
     /// Delete-marked rows that purge removed
     PurgeDeleteMarkedRecords: metric Purge Counter off "purge_del_mark_records";
     /// Undo records of updates that purge worked off

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::super::*;
 use super::virtually;
-use crate::metrics::Metrics;
+use crate::metrics::{Counter, Metrics};
 use crate::page::PageId;
 use crate::runtime::time::NANOSECOND;
 use crate::runtime::{LatchClass, now, runtime_statistics};
@@ -12,6 +12,10 @@ use crate::sysvar::TransactionIsolation::{self, ReadCommitted, RepeatableRead};
 use crate::sysvar::{Flavor, ReadViewAlgorithm as Choice};
 
 fn system(flavor: Flavor) -> TransactionSystem {
+    counted(flavor, &Arc::new(Metrics::new(1)))
+}
+
+fn counted(flavor: Flavor, metrics: &Arc<Metrics>) -> TransactionSystem {
     let read_view = match flavor {
         Flavor::MySql5_1 | Flavor::MySql5_5 | Flavor::MySql5_6 => Choice::TrxListWalk,
         _ => Choice::IdVectorCopy,
@@ -21,7 +25,7 @@ fn system(flavor: Flavor) -> TransactionSystem {
         read_view,
         ..TransactionSettings::default()
     };
-    TransactionSystem::new(settings, Arc::new(Metrics::new(1)), FIRST_TRX_ID)
+    TransactionSystem::new(settings, metrics.clone(), FIRST_TRX_ID)
 }
 
 fn acquired(class: LatchClass) -> u64 {
@@ -86,6 +90,35 @@ fn selects_under_autocommit_need_no_mutex_while_nothing_changes() {
         system.retire(&mut writer, None);
         assert_eq!([select(), select()], [1, 0]);
     });
+}
+
+#[test]
+fn views_and_walks_are_counted() {
+    let counts = |flavor, isolation| {
+        virtually(1, move || {
+            let metrics = Arc::new(Metrics::new(1));
+            let system = counted(flavor, &metrics);
+            let (mut older, mut reader) = (system.session(0), system.session(1));
+            let _ = system.begin(&mut older, BeginOptions::read_write(isolation));
+            system.become_read_write(&mut older).unwrap();
+            let old = system.ids().next() - 1;
+            let _ = system.begin(&mut reader, BeginOptions::read_write(isolation));
+            for _ in 0..3 {
+                system.open_view(&mut reader);
+                system.end_statement(&mut reader);
+            }
+            assert!(system.is_active(old));
+            assert!(!system.is_active(old - 1), "known without a walk");
+            let total = |counter| metrics.total(counter);
+            let counts = [Counter::ReadViewsOpened, Counter::ImplicitLockWalks].map(total);
+            system.retire(&mut reader, None);
+            system.retire(&mut older, None);
+            counts
+        })
+    };
+    assert_eq!(counts(Flavor::MySql5_6, RepeatableRead), [1, 1]);
+    assert_eq!(counts(Flavor::MySql5_6, ReadCommitted), [3, 1]);
+    assert_eq!(counts(Flavor::MySql5_7, ReadCommitted), [3, 0]);
 }
 
 /// The time that a view takes with so many writers.

@@ -2,12 +2,15 @@
 //!
 //! * [`run`] – the page of a run: rates over time, where the time goes, what was set.
 //! * [`sweep`] – the page of a sweep: every combination with its interval.
+//! * [`reproduce`] – the page of reports: published against simulated, and what holds.
 //! * [`chart`] – the drawings, as SVG.
 
 pub mod chart;
+mod reproduce;
 mod run;
 mod sweep;
 
+pub use reproduce::reproduce;
 pub use run::run;
 pub use sweep::sweep;
 
@@ -111,8 +114,10 @@ impl Page {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::json::tests::sample;
-    use crate::report::json::{RunDocument, SweepDocument, SweepPoint};
+    use crate::report::json::tests::{report_sample, sample};
+    use crate::report::json::{
+        ReportDocument, ReproduceDocument, RunDocument, SweepDocument, SweepPoint,
+    };
 
     /// Every element that is opened is closed, in order: what a browser would repair is a
     /// mistake here.
@@ -160,6 +165,25 @@ mod tests {
             ..sample()
         };
         assert_well_formed(&run(&nothing));
+    }
+
+    #[test]
+    fn reports_are_a_page_on_their_own() {
+        let document = ReproduceDocument {
+            reports: vec![report_sample()],
+        };
+        let page = reproduce(&document);
+        assert_well_formed(&page);
+        assert!(page.contains("16 pages are faster"));
+        assert!(page.contains("innodb_doublewrite_pages=128"));
+        let nothing = ReproduceDocument {
+            reports: vec![ReportDocument {
+                cells: Vec::new(),
+                claims: Vec::new(),
+                ..report_sample()
+            }],
+        };
+        assert_well_formed(&reproduce(&nothing));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::stats::MeanInterval;
-use serde_json::json;
+use serde_json::{Map, json};
 
 /// The contract, with `name` and `counter` standing for keys that vary.
 const RUN: &str = r#"{"innosim": version, "clock", "machine", "flavor", "scale", "seed",
@@ -22,8 +22,11 @@ const SWEEP_WITHOUT_RUN: &str = r#"{"points": [{"set": {name: value}, "run"}], "
     [{"set", "n", "tps": {"mean","ci95_low","ci95_high"}}]}"#;
 
 const REPRODUCE: &str = r#"{"reports": [{"name","machine","scale","cells": [{"labels": {…},
-    "metric","published","simulated","relative_error","fitted": bool}],"claims":
-    [{"text","holds","figure"}],"controls": [{"text","holds","figure"}]}]}"#;
+    "metric","published","simulated","relative_error","fitted": bool,"n","ci95_low","ci95_high",
+    "validity": {"round_share","turnover_s","dirty_to_flush_s","flushed_page_wait_us",
+    "row_lock_waits"}}],"claims": [{"text","holds","figure","judged": bool}],"controls":
+    [{"text","holds","figure","judged": bool}],"quick": bool,"assumptions","warnings",
+    "failures","runs","wall_s"}]}"#;
 
 /// The quoted names of a contract, in order.
 fn promised(contract: &str) -> Vec<String> {
@@ -223,25 +226,38 @@ fn sweep_sums_up_over_seeds() {
     assert_eq!(document.points.len(), 4);
 }
 
-#[test]
-fn reproduce_has_the_promised_keys_in_their_order() {
+pub(crate) fn report_sample() -> ReportDocument {
     let Value::Object(labels) = json!({"threads": 16, "innodb_doublewrite_pages": 128}) else {
         unreachable!("written as an object")
     };
-    let finding = Finding {
-        text: "16 pages are faster".to_owned(),
-        holds: true,
-        figure: Some(0.062),
+    let simulated = MeanInterval {
+        mean: 79_989.0,
+        ci95_low: Some(79_000.0),
+        ci95_high: Some(80_978.0),
     };
+    let mut cell = Cell::new(labels, "qps", Some(76_180.0), simulated, 3);
+    cell.validity = Some(sample().validity);
+    let finding = Finding::new("16 pages are faster", Some(0.062), |effect| effect > 0.0);
+    ReportDocument {
+        name: "doublewrite-pages".to_owned(),
+        machine: "nvme-24core".to_owned(),
+        scale: 16,
+        cells: vec![cell],
+        claims: vec![finding.clone()],
+        controls: vec![finding.for_information()],
+        quick: false,
+        assumptions: vec!["uniform keys".to_owned()],
+        warnings: vec!["scale 16".to_owned()],
+        failures: Vec::new(),
+        runs: 3,
+        wall_s: 12.5,
+    }
+}
+
+#[test]
+fn reproduce_has_the_promised_keys_in_their_order() {
     let document = ReproduceDocument {
-        reports: vec![ReportDocument {
-            name: "doublewrite-pages".to_owned(),
-            machine: "xeon-4310".to_owned(),
-            scale: 16,
-            cells: vec![Cell::new(labels, "qps", 76_180.0, 79_989.0, false)],
-            claims: vec![finding.clone()],
-            controls: vec![finding],
-        }],
+        reports: vec![report_sample()],
     };
     assert_eq!(
         document.reports[0].cells[0].relative_error,
@@ -253,4 +269,17 @@ fn reproduce_has_the_promised_keys_in_their_order() {
         serde_json::from_value::<ReproduceDocument>(value).unwrap(),
         document
     );
+}
+
+#[test]
+fn a_cell_without_a_published_figure_has_no_error() {
+    let simulated = MeanInterval {
+        mean: 1.0,
+        ci95_low: None,
+        ci95_high: None,
+    };
+    let cell = Cell::new(Map::new(), "tps", None, simulated, 1);
+    let value = serde_json::to_value(&cell).unwrap();
+    assert!(value["published"].is_null() && value["relative_error"].is_null());
+    assert_eq!(serde_json::from_value::<Cell>(value).unwrap(), cell);
 }

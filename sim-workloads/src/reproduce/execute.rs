@@ -1,0 +1,426 @@
+//! From reports to results: what is kept is taken, what is missing is run.
+//!
+//! ```text
+//!   cells ──► in the cache? ──yes──────────────────────────────┐
+//!                  │ no                                        ▼
+//!                  └──► base ──► jobs ──► kept in the cache ──► findings
+//! ```
+//!
+//! An interrupted call loses the runs that were under way, and no other.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use innosim_engine::buffer_pool::BufferPoolSettings;
+use innosim_engine::sysvar::Flavor;
+
+use super::base::{self, Base, Bases};
+use super::cache::CacheDirectory;
+use super::fingerprint::Fingerprint;
+use super::finished::{Finished, FinishedCell, Measured};
+use super::groups::{self, Group, Job, Wanted, groups};
+use super::jobs::{Cost, Limits, carry_out};
+use super::machines;
+use super::report::{Amount, Cell, Extent, Report, Setup};
+use super::warnings;
+use crate::complaint::in_words;
+use crate::machine::memory;
+use crate::progress::Progress;
+use crate::report::json::{ReportDocument, ReproduceDocument};
+use crate::run::{RunArguments, RunPlan, Watch};
+use crate::server::EngineServer;
+use crate::sweep::Runner;
+
+/// The program that is started for every run.
+#[derive(Debug, Clone)]
+pub struct Program {
+    /// Its path.
+    pub path: PathBuf,
+    /// What comes before the options of a run.
+    pub arguments: Vec<OsString>,
+    /// What tells it from every other program, of another version or build.
+    pub identity: String,
+}
+
+impl Program {
+    /// innosim itself; its identity is the content of its file.
+    ///
+    /// # Errors
+    /// If the system does not tell the program's path, or it cannot be read.
+    pub fn this() -> std::io::Result<Self> {
+        let path = std::env::current_exe()?;
+        let hash = Fingerprint::of_file(&path)?;
+        Ok(Program {
+            path,
+            arguments: vec!["run".into()],
+            identity: format!("innosim {} {hash}", env!("CARGO_PKG_VERSION")),
+        })
+    }
+}
+
+/// What is asked for.
+#[derive(Debug)]
+pub struct Options<'a> {
+    /// How much.
+    pub amount: Amount,
+    /// What sizes are divided by, in place of each report's own scale.
+    pub scale: Option<NonZeroU32>,
+    /// Runs at a time, at most.
+    pub jobs: usize,
+    /// What is kept.
+    pub cache: &'a CacheDirectory,
+    /// The most bytes that bases may take.
+    pub base_bytes: u64,
+    /// What is started.
+    pub program: Program,
+    /// Where steps are announced.
+    pub progress: &'a Progress,
+}
+
+/// Reproduces reports. One that cannot be run at all is among the results, with the reason.
+///
+/// # Errors
+/// If the cache cannot be used.
+pub fn reproduce(
+    reports: &[&dyn Report],
+    options: &Options<'_>,
+) -> anyhow::Result<ReproduceDocument> {
+    let bases = Bases::new(&options.cache.path().join("bases"), options.base_bytes)?;
+    let mut documents = Vec::new();
+    for report in reports {
+        let machines = match options.amount {
+            Amount::Quick => &report.machines()[..1],
+            Amount::Full => report.machines(),
+        };
+        for machine in machines {
+            let extent = Extent {
+                machine,
+                scale: options
+                    .scale
+                    .unwrap_or_else(|| report.default_scale(options.amount)),
+                amount: options.amount,
+            };
+            let begin = Instant::now();
+            let mut document = ReportDocument {
+                name: report.name().to_owned(),
+                machine: (*machine).to_owned(),
+                scale: extent.scale.get().into(),
+                cells: Vec::new(),
+                claims: Vec::new(),
+                controls: Vec::new(),
+                quick: !extent.is_full(),
+                assumptions: report.assumptions(&extent),
+                warnings: Vec::new(),
+                failures: Vec::new(),
+                runs: 0,
+                wall_s: 0.0,
+            };
+            if let Err(error) = fill(&mut document, *report, &extent, &bases, options) {
+                document.failures.push(in_words(&error));
+            }
+            document.wall_s = begin.elapsed().as_secs_f64();
+            documents.push(document);
+        }
+    }
+    options.progress.finish();
+    Ok(ReproduceDocument { reports: documents })
+}
+
+/// Runs what is missing, and judges.
+fn fill(
+    document: &mut ReportDocument,
+    report: &dyn Report,
+    extent: &Extent<'_>,
+    bases: &Bases,
+    options: &Options<'_>,
+) -> anyhow::Result<()> {
+    let cells = report.cells(extent)?;
+    let mut results = Results::new(&cells);
+    // Bases stay in use until the report is done.
+    let mut used: BTreeMap<String, Base> = BTreeMap::new();
+    let mut jobs: Vec<(Job, u64)> = Vec::new();
+    for group in groups(&cells) {
+        let prepared = Prepared::new(&group, extent, options.cache)?;
+        let wanted = missing(&cells, &group, &prepared, options, &mut results, document)?;
+        if wanted.is_empty() {
+            continue;
+        }
+        if !used.contains_key(&prepared.base_key) {
+            let mut watch = Loading(options.progress);
+            let base = bases.prepare(&prepared.base_plan, &mut watch)?;
+            used.insert(prepared.base_key.clone(), base);
+        }
+        let mut arguments = prepared.arguments.clone();
+        arguments.base = Some(used[&prepared.base_key].path().to_path_buf());
+        let bytes = memory_needed(&arguments.plan()?);
+        let of_group = groups::jobs(&cells, &arguments, wanted);
+        jobs.extend(of_group.into_iter().map(|job| (job, bytes)));
+    }
+    run(jobs, options, &mut results, document);
+    let finished = results.into_finished(cells);
+    let findings = report.findings(&finished, extent);
+    document.cells = finished
+        .cells
+        .iter()
+        .flat_map(FinishedCell::documents)
+        .collect();
+    document.claims = findings.claims;
+    document.controls = findings.controls;
+    document.warnings.extend(findings.warnings);
+    let warnings = warnings::of(&finished, extent.scale);
+    document.warnings.extend(warnings);
+    Ok(())
+}
+
+/// Runs by cell and seed.
+struct Results(Vec<BTreeMap<u64, Measured>>);
+
+impl Results {
+    fn new(cells: &[Cell]) -> Self {
+        Results(vec![BTreeMap::new(); cells.len()])
+    }
+
+    fn into_finished(self, cells: Vec<Cell>) -> Finished {
+        let with_runs = |(cell, runs): (Cell, BTreeMap<u64, Measured>)| FinishedCell {
+            cell,
+            runs: runs.into_values().collect(),
+        };
+        Finished {
+            cells: cells.into_iter().zip(self.0).map(with_runs).collect(),
+        }
+    }
+}
+
+/// A group with its files in place.
+struct Prepared {
+    /// With paths; without base.
+    arguments: RunArguments,
+    machine_text: String,
+    /// The plan by which the base is loaded.
+    base_plan: RunPlan,
+    base_key: String,
+}
+
+/// The seed of the rows: they are the same for all runs.
+const LOADER_SEED: &str = "1";
+
+/// Redo capacity of the loader from 8.0 on, after division by the scale. It is not that of
+/// the runs, so that those with other capacities can share a base: numbered redo files of
+/// another size are used up and replaced, as when a server changes its capacity.
+const LOADER_REDO_BYTES: u64 = 128 << 20;
+
+impl Prepared {
+    fn new(group: &Group<'_>, extent: &Extent<'_>, cache: &CacheDirectory) -> anyhow::Result<Self> {
+        let Setup {
+            arguments,
+            option_file,
+            machine,
+            change,
+            ..
+        } = group.setup;
+        let machine_text = machines::text(machine, *change)?;
+        let mut arguments = arguments.clone();
+        arguments.scale = Some(extent.scale.to_string());
+        if let Some(file) = option_file {
+            arguments.defaults_file = Some(cache.keep_text("settings", file.name, file.text)?);
+        }
+        let name = format!("{machine}-{}.toml", change.name());
+        let path = cache.keep_text("machines", &name, &machine_text)?;
+        arguments.machine = Some(path.display().to_string());
+
+        let mut loading = arguments.clone();
+        loading.seed = Some(LOADER_SEED.into());
+        let flavor: Flavor = loading
+            .flavor
+            .as_deref()
+            .map_or(Ok(Flavor::default()), str::parse)?;
+        if flavor.is_mysql_since(Flavor::MySql8_0) {
+            let bytes = LOADER_REDO_BYTES * u64::from(extent.scale.get());
+            loading
+                .set
+                .push(format!("innodb_redo_log_capacity={bytes}"));
+        }
+        let base_plan = loading.plan()?;
+        Ok(Prepared {
+            arguments,
+            machine_text,
+            base_key: base::key(&base_plan)?,
+            base_plan,
+        })
+    }
+
+    /// Everything that decides what a run gives, as text.
+    fn key(&self, cell: &Cell, seed: u64, identity: &str) -> String {
+        let mut arguments = groups::with_seed(&self.arguments, cell, seed);
+        // Not where they are, but what is in them.
+        arguments.defaults_file = None;
+        arguments.machine = None;
+        let call = arguments.command_line();
+        let call: Vec<_> = call.iter().map(|word| word.to_string_lossy()).collect();
+        let options = cell.setup.option_file.map_or("", |file| file.text);
+        format!(
+            "{identity}\n{}\nuntil steady: {}\n--- base\n{}--- options\n{options}\n--- machine\n{}",
+            call.join(" "),
+            cell.setup.length.until_steady,
+            self.base_key,
+            self.machine_text,
+        )
+    }
+}
+
+/// The runs of a group that are not kept; those that are go into the results.
+fn missing(
+    cells: &[Cell],
+    group: &Group<'_>,
+    prepared: &Prepared,
+    options: &Options<'_>,
+    results: &mut Results,
+    document: &mut ReportDocument,
+) -> anyhow::Result<Vec<Wanted>> {
+    let mut wanted = Vec::new();
+    for &number in &group.cells {
+        let cell = &cells[number];
+        for &seed in &cell.seeds {
+            let key = prepared.key(cell, seed, &options.program.identity);
+            match options
+                .cache
+                .find(&key, |warning| document.warnings.push(warning))
+            {
+                Some(measured) => {
+                    results.0[number].insert(seed, measured);
+                }
+                None => wanted.push(Wanted {
+                    cell: number,
+                    seed,
+                    key,
+                }),
+            }
+        }
+        // What is wrong with a cell is told before minutes of work.
+        groups::with_seed(&prepared.arguments, cell, 1).plan()?;
+    }
+    Ok(wanted)
+}
+
+/// Carries jobs out, the longest first, and keeps what they give.
+fn run(
+    mut jobs: Vec<(Job, u64)>,
+    options: &Options<'_>,
+    results: &mut Results,
+    document: &mut ReportDocument,
+) {
+    jobs.sort_by(|(a, _), (b, _)| b.weight.total_cmp(&a.weight));
+    options.progress.expect(jobs.len() as u64);
+    let runner = Runner {
+        program: options.program.path.clone(),
+        arguments: options.program.arguments.clone(),
+        jobs: 1,
+    };
+    let limits = Limits {
+        jobs: options.jobs,
+        memory: memory("MemAvailable").unwrap_or(u64::MAX),
+    };
+    let outcomes = carry_out(
+        &jobs,
+        |(job, memory)| Cost {
+            weight: job.weight,
+            memory: *memory,
+        },
+        limits,
+        |(job, _)| {
+            let outcomes = groups::carry_out(job, &runner);
+            let kept = job.wanted.iter().zip(&outcomes).map(|(wanted, outcome)| {
+                let measured = outcome.as_ref().ok()?;
+                options.cache.keep(&wanted.key, measured).err()
+            });
+            let not_kept: Vec<String> = kept.flatten().map(|error| in_words(&error)).collect();
+            (outcomes, not_kept)
+        },
+        |(job, _), (outcomes, _), left| options.progress.step(&told(job, outcomes, left)),
+    );
+    for ((job, _), (outcomes, not_kept)) in jobs.iter().zip(outcomes) {
+        let not_kept = not_kept.into_iter();
+        document
+            .warnings
+            .extend(not_kept.map(|error| format!("a run is not kept: {error}")));
+        for (wanted, outcome) in job.wanted.iter().zip(outcomes) {
+            document.runs += 1;
+            match outcome {
+                Ok(measured) => {
+                    results.0[wanted.cell].insert(wanted.seed, measured);
+                }
+                Err(reason) => document
+                    .failures
+                    .push(format!("{}: {reason}", groups::label(job))),
+            }
+        }
+    }
+}
+
+fn told(job: &Job, outcomes: &[Result<Measured, String>], left: Option<Duration>) -> String {
+    let tps = |outcome: &Result<Measured, String>| match outcome {
+        Ok(measured) => format!("{:.1} tps", measured.run.tps),
+        Err(_) => "failed".to_owned(),
+    };
+    let all: Vec<String> = outcomes.iter().map(tps).collect();
+    let left = match left.map(|left| left.as_secs_f64()) {
+        None | Some(0.0) => String::new(),
+        Some(seconds) if seconds < 90.0 => format!(", about {seconds:.0} s left"),
+        Some(seconds) => format!(", about {:.0} min left", seconds / 60.0),
+    };
+    format!("{}: {}{left}", groups::label(job), all.join(", "))
+}
+
+/// Memory that a run takes at most, in bytes; about. Frames of the pool take memory when a
+/// page is first in them. Where the data do not fit into the pool, what was changed leaves
+/// it, and is in memory as the content of virtual files until it is spilled to disk: a run
+/// spills what is more than half of the memory that it finds available.
+fn memory_needed(plan: &RunPlan) -> u64 {
+    /// The program, tasks with their stacks, the notes on each frame.
+    const REST: u64 = 512 << 20;
+    let pool = BufferPoolSettings::from_variables(&plan.settings).bytes;
+    let data = EngineServer::table_bytes(plan);
+    let spills_at = memory("MemAvailable").map_or(u64::MAX, |free| free / 2);
+    let images = match data > pool {
+        true => data.min(spills_at),
+        false => 0,
+    };
+    data.min(pool) + images + REST
+}
+
+/// Announces what is loaded.
+struct Loading<'a>(&'a Progress);
+
+impl Watch for Loading<'_> {
+    fn loaded(&mut self, table: &str, rows: u64, of: u64) {
+        if rows == of {
+            self.0.expect(1);
+            self.0.step(&format!("{table}: {rows} rows loaded"));
+        }
+    }
+
+    fn note(&mut self, message: &str) {
+        self.0.expect(1);
+        self.0.step(message);
+    }
+
+    fn starts(&mut self) {}
+
+    fn interval(&mut self, _line: &crate::report::IntervalLine) {}
+}
+
+/// The cache in this directory, or where it is if nobody says otherwise.
+///
+/// # Errors
+/// If there is no such place.
+pub fn cache(directory: Option<&Path>) -> anyhow::Result<CacheDirectory> {
+    let path = match directory {
+        Some(path) => path.to_path_buf(),
+        None => CacheDirectory::default_path()?,
+    };
+    CacheDirectory::open(&path).context("the cache directory")
+}

@@ -1,0 +1,255 @@
+//! A small report, reproduced: bases, processes, cache, findings.
+
+use std::num::NonZeroU32;
+use std::path::Path;
+
+use innosim_workloads::progress::Progress;
+use innosim_workloads::report::json::{Finding, ReproduceDocument};
+use innosim_workloads::reproduce::cache::CacheDirectory;
+use innosim_workloads::reproduce::finished::{Finished, FinishedCell};
+use innosim_workloads::reproduce::machines::MachineChange;
+use innosim_workloads::reproduce::report::{
+    Cell, Extent, Findings, Length, OptionFile, Setup, labels,
+};
+use innosim_workloads::reproduce::{Amount, Options, Program, Report, reproduce};
+use innosim_workloads::run::RunArguments;
+
+/// One, two or more threads on two small tables.
+struct Threads;
+
+const OPTION_FILE: OptionFile = OptionFile {
+    name: "threads.cnf",
+    text: "[mysqld]\ninnodb_buffer_pool_size=64M\ninnodb_redo_log_capacity=16M\n",
+};
+
+impl Report for Threads {
+    fn name(&self) -> &'static str {
+        "threads"
+    }
+
+    fn machines(&self) -> &'static [&'static str] {
+        &["laptop-nvme"]
+    }
+
+    fn default_scale(&self, _amount: Amount) -> NonZeroU32 {
+        NonZeroU32::MIN
+    }
+
+    fn assumptions(&self, _extent: &Extent<'_>) -> Vec<String> {
+        vec!["It was never published.".into()]
+    }
+
+    fn cells(&self, extent: &Extent<'_>) -> anyhow::Result<Vec<Cell>> {
+        let threads: &[u32] = if extent.is_full() {
+            &[1, 2, 4]
+        } else {
+            &[1, 4]
+        };
+        let cell = |&threads: &u32| Cell {
+            labels: labels([("threads", threads.into())]),
+            figures: vec![("tps", Some(1000.0 * f64::from(threads)))],
+            fitted: threads == 1,
+            setup: Setup {
+                arguments: RunArguments {
+                    workload: Some("oltp_write_only".into()),
+                    tables: Some("2".into()),
+                    table_size: Some("500".into()),
+                    threads: Some(threads.to_string()),
+                    ..RunArguments::default()
+                },
+                option_file: Some(OPTION_FILE),
+                machine: extent.machine.into(),
+                change: match threads {
+                    4 => MachineChange::RedoApart,
+                    _ => MachineChange::None,
+                },
+                length: Length {
+                    warm_up_s: 0.02,
+                    measure_s: 0.1,
+                    until_steady: false,
+                },
+            },
+            changed: vec!["innodb_doublewrite_pages=16".into()],
+            seeds: vec![1, 2],
+            expected_tps: 1000.0,
+        };
+        Ok(threads.iter().map(cell).collect())
+    }
+
+    fn findings(&self, finished: &Finished, _extent: &Extent<'_>) -> Findings {
+        let tps = |cell: Option<&FinishedCell>| cell.and_then(FinishedCell::tps);
+        let (first, last) = (finished.cells.first(), finished.cells.last());
+        let ratio = tps(last).zip(tps(first)).map(|(last, first)| last / first);
+        Findings {
+            claims: vec![Finding::new("more threads do more", ratio, |ratio| {
+                ratio > 1.0
+            })],
+            ..Findings::default()
+        }
+    }
+}
+
+fn program() -> Program {
+    Program {
+        path: env!("CARGO_BIN_EXE_innosim").into(),
+        arguments: vec!["run".into()],
+        identity: "this build".into(),
+    }
+}
+
+/// A program that fails, of the same identity: whatever it were asked for is not kept.
+fn broken() -> Program {
+    Program {
+        path: "false".into(),
+        ..program()
+    }
+}
+
+fn call(directory: &Path, amount: Amount, program: Program) -> ReproduceDocument {
+    let cache = CacheDirectory::open(directory).unwrap();
+    let options = Options {
+        amount,
+        scale: None,
+        jobs: 2,
+        cache: &cache,
+        base_bytes: 1 << 30,
+        program,
+        progress: &Progress::silent(),
+    };
+    reproduce(&[&Threads], &options).unwrap()
+}
+
+fn entries(directory: &Path, name: &str) -> usize {
+    let entries = std::fs::read_dir(directory.join(name)).unwrap();
+    let is_data = |path: &Path| name != "bases" || path.is_dir();
+    entries
+        .filter(|entry| is_data(&entry.as_ref().unwrap().path()))
+        .count()
+}
+
+#[test]
+fn a_report_is_run_once_and_goes_on_where_it_stopped() {
+    let directory = tempfile::tempdir().unwrap();
+    let quick = call(directory.path(), Amount::Quick, program());
+    let [report] = &quick.reports[..] else {
+        panic!("{quick:?}")
+    };
+    assert_eq!(report.failures, Vec::<String>::new());
+    assert_eq!(
+        (report.runs, report.cells.len(), report.quick),
+        (4, 2, true)
+    );
+    assert!(report.claims[0].holds && report.all_hold(), "{report:?}");
+    let cell = &report.cells[0];
+    assert!(
+        cell.simulated > 0.0 && cell.fitted && cell.n == 2,
+        "{cell:?}"
+    );
+    assert!(cell.ci95_low.unwrap() <= cell.simulated && cell.validity.is_some());
+    // Both machines read the same data.
+    assert_eq!(entries(directory.path(), "bases"), 1);
+    assert_eq!(entries(directory.path(), "machines"), 2);
+    assert_eq!(entries(directory.path(), "cells"), 4);
+
+    // Nothing is run again, though nothing could be.
+    let again = call(directory.path(), Amount::Quick, broken());
+    assert_eq!(again.reports[0].runs, 0);
+    assert_eq!(again.reports[0].cells, report.cells);
+    assert_eq!(again.reports[0].claims, report.claims);
+
+    // The full form needs one cell more.
+    let failed = call(directory.path(), Amount::Full, broken());
+    assert_eq!(
+        (failed.reports[0].runs, failed.reports[0].failures.len()),
+        (2, 2)
+    );
+    assert!(
+        failed.reports[0].failures[0].starts_with("threads=2 seed="),
+        "{failed:?}"
+    );
+    assert!(!failed.reports[0].all_hold());
+    assert_eq!(failed.reports[0].cells.len(), 2, "the others are told");
+    let full = call(directory.path(), Amount::Full, program());
+    assert_eq!((full.reports[0].runs, full.reports[0].cells.len()), (2, 3));
+    assert!(!full.reports[0].quick && full.reports[0].all_hold());
+}
+
+#[test]
+fn a_damaged_file_of_the_cache_is_told_of_and_made_anew() {
+    let directory = tempfile::tempdir().unwrap();
+    let first = call(directory.path(), Amount::Quick, program());
+    let cells = directory.path().join("cells");
+    let damaged = std::fs::read_dir(&cells)
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    std::fs::write(&damaged, "{").unwrap();
+    let second = call(directory.path(), Amount::Quick, program());
+    assert_eq!(second.reports[0].runs, 1);
+    let warning = &second.reports[0].warnings[0];
+    assert!(warning.contains("damaged"), "{warning}");
+    assert_eq!(
+        second.reports[0].cells, first.reports[0].cells,
+        "the same seed"
+    );
+}
+
+#[test]
+fn another_build_runs_everything_again() {
+    let directory = tempfile::tempdir().unwrap();
+    call(directory.path(), Amount::Quick, program());
+    let other = Program {
+        identity: "another build".into(),
+        ..program()
+    };
+    assert_eq!(
+        call(directory.path(), Amount::Quick, other).reports[0].runs,
+        4
+    );
+    assert_eq!(entries(directory.path(), "bases"), 1, "the data stay");
+}
+
+#[test]
+fn a_report_that_has_no_room_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let cache = CacheDirectory::open(directory.path()).unwrap();
+    let options = Options {
+        amount: Amount::Quick,
+        scale: None,
+        jobs: 1,
+        cache: &cache,
+        base_bytes: 1 << 20,
+        program: program(),
+        progress: &Progress::silent(),
+    };
+    let document = reproduce(&[&Threads], &options).unwrap();
+    let [failure] = &document.reports[0].failures[..] else {
+        panic!("{document:?}")
+    };
+    assert!(failure.contains("--cache-size"), "{failure}");
+    assert!(!document.reports[0].all_hold());
+}
+
+#[test]
+fn what_is_wrong_with_a_call_is_told_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_innosim"))
+        .args([
+            "reproduce",
+            "doublewrite-page",
+            "--jobs",
+            "0",
+            "--scale=x",
+            "--cache-dir",
+        ])
+        .arg(directory.path())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let text = String::from_utf8(output.stderr).unwrap();
+    for part in ["did you mean doublewrite-pages?", "--jobs=0", "--scale=x"] {
+        assert!(text.contains(part), "{text}");
+    }
+}
