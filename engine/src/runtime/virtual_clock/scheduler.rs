@@ -262,31 +262,40 @@ impl Simulation {
     /// [`Broadcast::Requeue`] the first only, who wakes the second when it runs, and so
     /// on.
     pub(super) fn wake_all(&mut self, ids: impl IntoIterator<Item = u32>) {
-        let requeues = self.timing.broadcast == Broadcast::Requeue;
-        let mut last = NO_TASK;
-        let mut at = self.now;
         let waker = if self.wake_affine && !self.current.is_null() {
             // SAFETY: `current` is the running task.
             Some(unsafe { (*self.current).thread })
         } else {
             None
         };
+        let mut at = self.now;
+        let mut call = |this: &mut Self, id| {
+            this.task(id).woken_from = waker;
+            at += this.timing.wake_call;
+            this.wake(id, at);
+        };
+        let requeues = self.timing.broadcast == Broadcast::Requeue;
+        let (mut first, mut last) = (NO_TASK, NO_TASK);
         for id in ids {
-            let task = self.task(id);
-            if task.state != State::Blocked {
+            if self.task(id).state != State::Blocked {
                 continue;
             }
-            if requeues && last != NO_TASK {
+            if !requeues {
+                call(self, id);
+            } else if first == NO_TASK {
+                (first, last) = (id, id);
+            } else {
+                let task = self.task(id);
                 task.state = State::Requeued;
                 // It has been signalled: its time cannot be over any more.
                 task.generation = task.generation.wrapping_add(1);
                 self.task(last).wakes_next = id;
-            } else {
-                task.woken_from = waker;
-                at += self.timing.wake_call;
-                self.wake(id, at);
+                last = id;
             }
-            last = id;
+        }
+        // Last, since it may run at once, and then wakes the second.
+        if first != NO_TASK {
+            call(self, first);
         }
         if !self.current.is_null() {
             // SAFETY: `current` is the running task, whose wakes these are.
