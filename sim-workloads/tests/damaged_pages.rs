@@ -85,6 +85,15 @@ fn a_check_names_pages_of_zeros_and_unreadable_ones_and_goes_on() {
 /// A directory whose engine was killed while it wrote.
 fn killed() -> (tempfile::TempDir, PathBuf) {
     let (directory, datadir) = prepared();
+    let redo = || {
+        let files = fs::read_dir(datadir.join("#innodb_redo")).unwrap();
+        let mut bytes: Vec<_> = files
+            .map(|file| fs::read(file.unwrap().path()).unwrap())
+            .collect();
+        bytes.sort();
+        bytes
+    };
+    let before = redo();
     let mut child = Command::new(PROGRAM)
         .args(["run", "--clock=real", "--time=60", "--threads=4"])
         .args([
@@ -102,7 +111,11 @@ fn killed() -> (tempfile::TempDir, PathBuf) {
         .stderr(std::process::Stdio::null())
         .spawn()
         .unwrap();
-    std::thread::sleep(std::time::Duration::from_secs(3));
+    let tick = std::time::Duration::from_millis(300);
+    while redo() == before {
+        std::thread::sleep(tick);
+    }
+    std::thread::sleep(tick);
     child.kill().unwrap();
     child.wait().unwrap();
     (directory, datadir)

@@ -48,7 +48,7 @@ use super::settings::RedoSettings;
 use super::write::WriterState;
 use crate::buffer_pool::{BlockHandle, BufferPool, FixMode, Waits};
 use crate::metrics::Metrics;
-use crate::page::{Lsn, PageBytes, PageId, SpaceId, check_index_structure, fil};
+use crate::page::{Lsn, OperationFault, PageBytes, PageId, SpaceId, check_index_structure, fil};
 use crate::runtime::files::FileSystem;
 use crate::runtime::{Cost, LatchMode, WaitKind, cpu, cpu_times};
 use crate::tablespace::Tablespaces;
@@ -614,7 +614,14 @@ impl Recovery {
             }
             let mut wanted = these.iter().map(|place| place.record).peekable();
             let mut number = 0;
-            let mut result = Ok(());
+            // Redo that makes no page anew is about one that was written before.
+            let mut result = match is_examined || page_lsn > 0 || !fil::is_all_zero(bytes) {
+                true => Ok(()),
+                false => Err(OperationFault {
+                    what: "the page holds nothing but zeros; its FIL_PAGE_TYPE is",
+                    value: 0,
+                }),
+            };
             self.each_record(&group, |record| {
                 if wanted.next_if_eq(&number).is_some() && result.is_ok() {
                     cpu(Cost::RedoApply);
