@@ -30,6 +30,9 @@ impl WriteAheadLog for NoWrites {
     fn flushed_lsn(&self) -> Lsn {
         0
     }
+    fn end_lsn(&self) -> Lsn {
+        Lsn::MAX
+    }
 }
 
 impl PageSink for NoWrites {

@@ -116,6 +116,10 @@ pub struct RedoFigures {
     pub scanned_bytes: u64,
     /// Bytes of a mini-transaction whose end was lost.
     pub torn_bytes: u64,
+    /// Where a damaged block ended the log though sound ones follow it.
+    pub hole_lsn: Option<u64>,
+    /// Bytes from the end of the log to that of the last sound block: redo that is lost.
+    pub lost_bytes: u64,
     /// Complete mini-transactions.
     pub mini_transactions: u64,
     /// Their records.
@@ -156,14 +160,29 @@ pub fn recover(plan: &RunPlan, directory: &Path, check: bool) -> anyhow::Result<
             metric_shards: 1,
         };
         let (engine, report) = Engine::open(files, directory, &plan.settings, options)?;
-        let faults = match check {
-            true => engine.faults()?,
+        let mut faults = match check {
+            true => engine.faults(),
             false => Vec::new(),
         };
-        engine.shutdown()?;
-        let warnings = engine.files().take_warnings();
+        // What was found is worth telling, whatever becomes of the shutdown.
+        if let Err(error) = engine.shutdown() {
+            faults.push(format!("the shutdown failed: {error}"));
+        }
+        let mut warnings = engine.files().take_warnings();
+        warnings.extend(lost_redo(&report));
         Ok(document(plan, directory, report, faults, warnings))
     })
+}
+
+/// A warning of redo that was lost behind a damaged block, if any was.
+pub fn lost_redo(report: &EngineRecoveryReport) -> Option<String> {
+    let (redo, hole) = (&report.redo, report.redo.hole_lsn?);
+    Some(format!(
+        "the redo log is damaged at LSN {hole} and was cut off at LSN {}: {} bytes up to the last \
+         sound block are lost, with all transactions in them. After a power cut these may never \
+         have been durable; after anything else, restore a backup",
+        redo.end_lsn, redo.lost_bytes
+    ))
 }
 
 fn document(
@@ -190,6 +209,8 @@ fn document(
             end_lsn: redo.end_lsn,
             scanned_bytes: redo.scanned_bytes,
             torn_bytes: redo.torn_bytes,
+            hole_lsn: redo.hole_lsn,
+            lost_bytes: redo.lost_bytes,
             mini_transactions: redo.groups,
             records: redo.records,
             records_applied: redo.records_applied,

@@ -90,6 +90,9 @@ impl WriteAheadLog for TestLog {
     fn flushed_lsn(&self) -> Lsn {
         self.flushed.load(Acquire)
     }
+    fn end_lsn(&self) -> Lsn {
+        Lsn::MAX
+    }
 }
 
 /// There are no checkpoints: their age is that of the log.

@@ -171,13 +171,15 @@ fn latch(
 ) -> Result<(), BtreeError> {
     let is_safe = |level: &usize| steps[*level].is_none_or(|step| step.safe);
     let top = (1..height).find(is_safe).unwrap_or(height - 1);
-    for step in steps[..=top].iter().rev().flatten() {
+    for (level, step) in steps[..=top].iter().enumerate().rev() {
+        let Some(step) = step else { continue };
         let (left, right) = match step.safe {
             true => (None, None),
             false => (step.previous, step.next),
         };
         for page in [left, Some(step.page), right].into_iter().flatten() {
-            mtr.fix(index.page_id(page), LatchMode::X)?;
+            let handle = mtr.fix(index.page_id(page), LatchMode::X)?;
+            index.check_page(mtr, handle, Some(level as u16))?;
         }
     }
     Ok(())

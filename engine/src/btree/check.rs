@@ -18,7 +18,7 @@ use super::persistent_cursor::StoredKey;
 use crate::page::check::check_index_page;
 use crate::page::file_list::SegmentHeader;
 use crate::page::segment_inode::SegmentInode;
-use crate::page::{IndexPage, PageNumber};
+use crate::page::{IndexPage, PageNumber, fil};
 use crate::page_allocation::{PageOwner, check_space};
 use crate::redo_log::{MiniTransactionContext, Pages};
 use crate::runtime::LatchMode;
@@ -43,10 +43,11 @@ impl TreeReport {
     }
 }
 
-/// Checks a tree, and the tablespace it is in.
+/// Checks a tree, and the tablespace it is in. A page that cannot be read is a fault like
+/// others; the check goes on with the pages that can.
 ///
 /// # Errors
-/// If a page cannot be had, or the root is not a root.
+/// If the root cannot be had, or is not a root.
 pub fn check_tree(pages: &Pages, index: &Index) -> Result<TreeReport, BtreeError> {
     let mut check = Check {
         pages,
@@ -54,6 +55,7 @@ pub fn check_tree(pages: &Pages, index: &Index) -> Result<TreeReport, BtreeError
         context: MiniTransactionContext::new(0),
         report: TreeReport::default(),
         met: BTreeMap::new(),
+        is_whole: true,
     };
     check.run()?;
     Ok(check.report)
@@ -73,6 +75,8 @@ struct Check<'a> {
     report: TreeReport,
     /// The pages of the tree, and their levels.
     met: BTreeMap<PageNumber, u16>,
+    /// Whether every page above the leaves could be read, so that `met` has all pages.
+    is_whole: bool,
 }
 
 impl Check<'_> {
@@ -110,7 +114,16 @@ impl Check<'_> {
                 continue;
             }
             let mut mtr = self.pages.begin(&mut self.context);
-            let handle = mtr.fix(self.index.page_id(child.page), LatchMode::S)?;
+            let handle = match mtr.fix(self.index.page_id(child.page), LatchMode::S) {
+                Ok(handle) => handle,
+                Err(error) => {
+                    mtr.commit();
+                    self.fault(error.to_string());
+                    self.is_whole &= level == 0;
+                    last = None;
+                    continue;
+                }
+            };
             let view = mtr.index_page(handle);
             let page = PageCheck {
                 index: self.index,
@@ -123,8 +136,10 @@ impl Check<'_> {
                 ),
                 upper: pages.get(place + 1).and_then(|right| right.bound.as_ref()),
             };
-            let faults = page.run(&mut last, &mut below);
-            if level == 0 {
+            let (is_readable, faults) = page.run(&mut last, &mut below);
+            self.is_whole &= is_readable || level == 0;
+            // The records of a damaged page lead anywhere.
+            if is_readable && level == 0 {
                 self.report.records += view.record_count() as u64;
                 let marked = view.records().filter(|record| record.is_delete_marked());
                 self.report.delete_marked += marked.count() as u64;
@@ -137,7 +152,17 @@ impl Check<'_> {
 
     /// The segments have the tree's pages and no others.
     fn segments(&mut self) -> Result<(), BtreeError> {
-        let space = check_space(self.pages, self.index.space)?;
+        // What lies below an unreadable page is not known.
+        if !self.is_whole {
+            return Ok(());
+        }
+        let space = match check_space(self.pages, self.index.space) {
+            Ok(space) => space,
+            Err(error) => {
+                self.fault(error.to_string());
+                return Ok(());
+            }
+        };
         self.report.faults.extend(space.faults);
         let root = self.index.root;
         for (segment, is_leaf, name) in [
@@ -190,11 +215,20 @@ struct PageCheck<'a> {
 }
 
 impl PageCheck<'_> {
-    /// Checks the page. `last` is the last key of its level so far.
-    fn run(&self, last: &mut Option<StoredKey>, below: &mut Vec<Child>) -> Vec<String> {
+    /// Checks the page; returns whether its records can be read, and the faults. `last` is
+    /// the last key of its level so far.
+    fn run(&self, last: &mut Option<StoredKey>, below: &mut Vec<Child>) -> (bool, Vec<String>) {
         let (view, format) = (self.view, &self.index.format);
         let page = self.child.page;
         let mut faults = Vec::new();
+        if fil::is_all_zero(view.bytes()) {
+            faults.push(format!(
+                "page {page} holds only zeros, expected was one of level {}",
+                self.level
+            ));
+            *last = None;
+            return (false, faults);
+        }
         if view.index_id() != self.index.id || view.level() != self.level {
             faults.push(format!(
                 "page {page} is of index {} and level {}, expected {} and {}",
@@ -203,17 +237,20 @@ impl PageCheck<'_> {
                 self.index.id,
                 self.level
             ));
-            return faults;
+            *last = None;
+            return (false, faults);
         }
         if let Err(found) = check_index_page(view.bytes(), format) {
             faults.extend(found.iter().map(|fault| format!("page {page}: {fault}")));
-            return faults;
+            *last = None;
+            return (false, faults);
         }
         let siblings = (view.previous_page(), view.next_page());
         if siblings != self.siblings {
             faults.push(format!(
-                "page {page} has the siblings {siblings:?}, the level above says {:?}",
-                self.siblings
+                "page {page} has the siblings {}, the level above says {}",
+                in_words(siblings),
+                in_words(self.siblings)
             ));
         }
         let is_root = page == self.index.root;
@@ -239,7 +276,7 @@ impl PageCheck<'_> {
                 }
             }));
         }
-        faults
+        (true, faults)
     }
 
     fn check_keys(&self, last: &mut Option<StoredKey>, faults: &mut Vec<String>) {
@@ -259,9 +296,8 @@ impl PageCheck<'_> {
             if let Some(bound) = &self.child.bound {
                 let ordering = bound.with(|key| format.compare(key, first).ordering);
                 if ordering.is_gt() || self.level > 0 && ordering.is_ne() {
-                    faults.push(format!(
-                        "page {page}: the pointer's key is {ordering:?} compared with its first"
-                    ));
+                    let how = if ordering.is_gt() { "above" } else { "below" };
+                    faults.push(format!("page {page}: the pointer's key is {how} its first"));
                 }
             }
         }
@@ -278,4 +314,10 @@ impl PageCheck<'_> {
         key.set(&format.key_of(end));
         *last = (!end.is_min_rec()).then_some(key);
     }
+}
+
+/// The pages to the left and to the right.
+fn in_words((left, right): (Option<PageNumber>, Option<PageNumber>)) -> String {
+    let name = |page: Option<PageNumber>| page.map_or("none".to_owned(), |page| page.to_string());
+    format!("{} and {}", name(left), name(right))
 }

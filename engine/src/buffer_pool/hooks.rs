@@ -51,6 +51,9 @@ pub trait WriteAheadLog: Send + Sync {
 
     /// The LSN up to which redo is durable.
     fn flushed_lsn(&self) -> Lsn;
+
+    /// The end of all redo. A page in a file that is newer is of another time than the log.
+    fn end_lsn(&self) -> Lsn;
 }
 
 /// Where pages go that are to be written.

@@ -50,7 +50,10 @@ impl BufferPool {
         // SAFETY: this task holds the page's latch in X, and the frame's memory lives as
         // long as the pool.
         let bytes = unsafe { &mut *instance.bytes(frame) };
-        let result = space.read_page(page.page, bytes);
+        let result = space.read_page(page.page, bytes).and_then(|()| {
+            let end = self.hooks.write_ahead_log.end_lsn();
+            space.check_lsn(page.page, bytes, end)
+        });
         let counter = read_counter(bytes);
         instance.counts.pending_reads.fetch_sub(1, Relaxed);
         if let Err(source) = result {

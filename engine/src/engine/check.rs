@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use std::fmt::Write;
+
 use super::Engine;
 use super::error::EngineError;
 use crate::btree::{BtreeLatch, check_tree, move_next, search_leaf};
@@ -14,31 +16,41 @@ use crate::table::{FieldBuffer, Table};
 impl Engine {
     /// Looks for everything that is wrong: in the buffer pool's lists, in the allocation
     /// of every tablespace, in every tree; and entries of secondary indexes without a row,
-    /// or rows without an entry. A sentence each; none if all is well.
+    /// or rows without an entry. A sentence each; none if all is well. A page that cannot
+    /// be read is a fault, and the check goes on.
     ///
     /// Only for an engine at rest: no session is at work, and its tasks have nothing to do
     /// (or it is stepped). Reads all pages.
-    ///
-    /// # Errors
-    /// If a page cannot be had.
-    pub fn faults(&self) -> Result<Vec<String>, EngineError> {
+    pub fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         for space in self.pages.spaces.iter() {
-            let map = check_space(&self.pages, space.id())?;
-            let of_space = map.faults.iter();
-            faults.extend(of_space.map(|fault| format!("{}: {fault}", space.name())));
+            match check_space(&self.pages, space.id()) {
+                Ok(map) => {
+                    let of_space = map.faults.iter();
+                    faults.extend(of_space.map(|fault| format!("{}: {fault}", space.name())));
+                }
+                Err(error) => faults.push(format!("{}: {error}", space.name())),
+            }
         }
         for table in self.dictionary().tables() {
             let mut is_sound = true;
             for index in table.indexes() {
-                let report = check_tree(&self.pages, index)?;
-                is_sound &= report.faults.is_empty();
-                let of_tree = report.faults.iter();
-                faults.extend(of_tree.map(|fault| format!("index {}: {fault}", index.name)));
+                match check_tree(&self.pages, index) {
+                    Ok(report) => {
+                        is_sound &= report.faults.is_empty();
+                        let of_tree = report.faults.iter();
+                        faults
+                            .extend(of_tree.map(|fault| format!("index {}: {fault}", index.name)));
+                    }
+                    Err(error) => {
+                        is_sound = false;
+                        faults.push(format!("index {}: {error}", index.name));
+                    }
+                }
             }
             // A walk over a broken tree may not end.
-            if is_sound {
-                self.compare_indexes(&table, &mut faults)?;
+            if is_sound && let Err(error) = self.compare_indexes(&table, &mut faults) {
+                faults.push(format!("table {}: {error}", table.clustered().name));
             }
         }
         faults.extend(self.pages.pool.faults());
@@ -56,7 +68,7 @@ impl Engine {
         if let Some(reason) = self.pages.log.failure() {
             faults.push(format!("redo cannot be written: {reason}"));
         }
-        Ok(faults)
+        faults
     }
 
     /// Compares the rows of a table with the entries of its secondary indexes: each row
@@ -92,8 +104,9 @@ impl Engine {
                             expected.insert(entry);
                         } else if !expected.remove(&entry) {
                             faults.push(format!(
-                                "index {}: the entry {entry:?} belongs to no row",
-                                index.name
+                                "index {}: the entry {} belongs to no row",
+                                index.name,
+                                in_words(&entry)
                             ));
                         }
                     }
@@ -103,11 +116,33 @@ impl Engine {
             }
             for entry in expected {
                 faults.push(format!(
-                    "index {}: a row has no entry {entry:?}",
-                    index.name
+                    "index {}: a row has no entry {}",
+                    index.name,
+                    in_words(&entry)
                 ));
             }
         }
         Ok(())
     }
+}
+
+/// The fields of an entry as they are stored, in hexadecimal digits.
+fn in_words(entry: &FieldBuffer) -> String {
+    let mut text = String::from("(");
+    for (number, field) in entry.iter().enumerate() {
+        if number > 0 {
+            text.push_str(", ");
+        }
+        match field {
+            None => text.push_str("NULL"),
+            Some(bytes) => {
+                text.push_str("0x");
+                for byte in bytes {
+                    write!(text, "{byte:02x}").expect("a string takes all");
+                }
+            }
+        }
+    }
+    text.push(')');
+    text
 }

@@ -162,6 +162,9 @@ pub fn check_ours(files: &FileSystem, directory: &Path) -> Result<(), EngineErro
     }
     let what = if is_unfinished(files, directory)? {
         "its creation was interrupted; whoever creates it now begins anew"
+    } else if has_our_redo(files, directory)? {
+        "its innosim.dictionary is missing, which says what tables there are, though its redo \
+         files were made by innosim; put the file back, or restore a backup of the whole directory"
     } else if files.exists(directory.join("mysql.ibd"))? {
         "it is the data directory of a MySQL server 8.0 or later"
     } else if files.exists(system_tablespace(directory))? {
@@ -175,6 +178,38 @@ pub fn check_ours(files: &FileSystem, directory: &Path) -> Result<(), EngineErro
         path: directory.into(),
         what,
     })
+}
+
+/// Whether there is a redo file that innosim has made.
+fn has_our_redo(files: &FileSystem, directory: &Path) -> Result<bool, EngineError> {
+    let options = OpenOptions {
+        create: Create::Existing,
+        io: IoMode::Buffered,
+        kind: FileKind::Other,
+    };
+    for place in [
+        directory.to_path_buf(),
+        directory.join(redo_log::SUBDIRECTORY),
+    ] {
+        if !files.exists(&place)? {
+            continue;
+        }
+        for entry in files.list(&place)? {
+            if entry.is_directory || !redo_log::is_file_name(&entry.name) {
+                continue;
+            }
+            let file = files.open(place.join(&entry.name), options)?;
+            let mut block = [0; redo_log::block::BLOCK_SIZE];
+            if file.length()? < block.len() as u64 {
+                continue;
+            }
+            file.read_at(&mut block, 0, WaitKind::Other)?;
+            if redo_log::is_ours(&block) {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// How the files of a data directory are laid out, which differs between flavors.

@@ -29,8 +29,8 @@ use crate::transaction::undo::{SYSTEM_SPACE, undo_space_id};
 /// Checks the pages of open tablespaces that the engine starts with.
 ///
 /// # Errors
-/// The first page that is damaged and will not be repaired, or a tablespace of another
-/// page size or format.
+/// The first page that is damaged and will not be repaired, or newer than the end of the
+/// redo log; or a tablespace of another page size or format, or shorter than it should be.
 pub(super) fn check(
     spaces: &Tablespaces,
     content: &DictionaryContent,
@@ -38,6 +38,7 @@ pub(super) fn check(
     recovery: &Recovery,
     torn: &Examination,
 ) -> Result<(), EngineError> {
+    let end_lsn = recovery.report().end_lsn;
     let is_replaced = |page| recovery.makes(page) || torn.restores(page);
     let check_space = |space: SpaceId, others: &[PageNumber]| {
         let header = SPACE_HEADER_PAGE;
@@ -45,11 +46,11 @@ pub(super) fn check(
             space,
             page: header,
         }) {
-            spaces.check_header(space)?;
+            spaces.check_header(space, end_lsn)?;
         }
         for &page in others {
             if !is_replaced(PageId { space, page }) {
-                spaces.check_page(PageId { space, page })?;
+                spaces.check_page(PageId { space, page }, end_lsn)?;
             }
         }
         Ok::<(), EngineError>(())

@@ -378,44 +378,12 @@ impl Check<'_> {
             });
             return None;
         }
-        let extent = self.safe_extent(origin);
+        let extent = extent_in_heap(self.page, self.format, origin);
         if extent.is_none() {
             self.faults.push(PageFault::Extent { origin });
         }
         let (start, end) = extent?;
         Some(Found { origin, start, end })
-    }
-
-    /// First and past-the-end byte of a record, if both lie in the heap. The same
-    /// walk as in `record_format`, but wary.
-    fn safe_extent(&self, origin: u16) -> Option<(usize, usize)> {
-        let origin = usize::from(origin);
-        let heap_top = IndexPage::new(self.page).heap_top();
-        let node_pointer = u16_at(self.page, origin - 4) & 7 == RecordStatus::NodePointer as u16;
-        let mut nulls = (origin - FIXED_HEADER_SIZE, 0);
-        let mut header = (origin - FIXED_HEADER_SIZE).checked_sub(self.format.null_bytes())?;
-        let mut end = origin + if node_pointer { CHILD_LENGTH } else { 0 };
-        for column in &self.format.columns()[..self.format.field_count(node_pointer)] {
-            if column.is_nullable() {
-                let byte = nulls.0.checked_sub(1 + nulls.1 / 8)?;
-                let is_null = self.page[byte] >> (nulls.1 % 8) & 1 != 0;
-                nulls.1 += 1;
-                if is_null {
-                    continue;
-                }
-            }
-            let mut length = column.max_length();
-            if column.is_variable() {
-                header = header.checked_sub(1)?;
-                length = usize::from(self.page[header]);
-                if column.has_long_lengths() && length & 0x80 != 0 {
-                    header = header.checked_sub(1)?;
-                    length = (length & 0x3F) << 8 | usize::from(self.page[header]);
-                }
-            }
-            end += length;
-        }
-        (header >= HEAP_START && end <= heap_top).then_some((header, end))
     }
 
     fn check_heap(&mut self, live: &[Found], freed: &[Found]) {
@@ -477,4 +445,40 @@ impl Check<'_> {
             }
         }
     }
+}
+
+/// First and past-the-end byte of a record, if both lie in the heap. The same
+/// walk as in `record_format`, but wary.
+pub(super) fn extent_in_heap(
+    page: &PageBytes,
+    format: &RecordFormat,
+    origin: u16,
+) -> Option<(usize, usize)> {
+    let origin = usize::from(origin);
+    let heap_top = IndexPage::new(page).heap_top();
+    let node_pointer = u16_at(page, origin - 4) & 7 == RecordStatus::NodePointer as u16;
+    let mut nulls = (origin - FIXED_HEADER_SIZE, 0);
+    let mut header = (origin - FIXED_HEADER_SIZE).checked_sub(format.null_bytes())?;
+    let mut end = origin + if node_pointer { CHILD_LENGTH } else { 0 };
+    for column in &format.columns()[..format.field_count(node_pointer)] {
+        if column.is_nullable() {
+            let byte = nulls.0.checked_sub(1 + nulls.1 / 8)?;
+            let is_null = page[byte] >> (nulls.1 % 8) & 1 != 0;
+            nulls.1 += 1;
+            if is_null {
+                continue;
+            }
+        }
+        let mut length = column.max_length();
+        if column.is_variable() {
+            header = header.checked_sub(1)?;
+            length = usize::from(page[header]);
+            if column.has_long_lengths() && length & 0x80 != 0 {
+                header = header.checked_sub(1)?;
+                length = (length & 0x3F) << 8 | usize::from(page[header]);
+            }
+        }
+        end += length;
+    }
+    (header >= HEAP_START && end <= heap_top).then_some((header, end))
 }

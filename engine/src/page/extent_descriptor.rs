@@ -64,6 +64,17 @@ pub enum ExtentState {
 }
 
 impl ExtentState {
+    /// InnoDB's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ExtentState::NotInitialised => "XDES_NOT_INITED",
+            ExtentState::Free => "XDES_FREE",
+            ExtentState::FreeFragment => "XDES_FREE_FRAG",
+            ExtentState::FullFragment => "XDES_FULL_FRAG",
+            ExtentState::Segment => "XDES_FSEG",
+        }
+    }
+
     /// Reads the field; `None` for a value that does not exist.
     pub const fn from_field(field: u32) -> Option<ExtentState> {
         match field {

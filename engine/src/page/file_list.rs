@@ -16,6 +16,8 @@
 //! Here are only the bytes. Who links and unlinks, under which latches, is the
 //! business of the allocation and undo modules.
 
+use std::fmt;
+
 use super::field::FieldValue;
 use super::{PageNumber, SpaceId};
 
@@ -43,6 +45,15 @@ impl FileAddress {
     /// Whether this is "nowhere".
     pub const fn is_null(self) -> bool {
         self.page.is_null()
+    }
+}
+
+impl fmt::Display for FileAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.is_null() {
+            true => write!(f, "nowhere"),
+            false => write!(f, "page {} offset {}", self.page, self.offset),
+        }
     }
 }
 

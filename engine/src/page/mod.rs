@@ -26,7 +26,7 @@
 //! | [`page_id`] | page numbers, space ids, LSNs |
 //! | [`field`] | a field of a page: offset, width, name, declared once |
 //! | [`fil`], [`checksum`], [`page_type`] | the frame, and how a damaged page is noticed |
-//! | [`change_log`], [`operations`], [`operation_codec`] | how changes are recorded and replayed |
+//! | [`change_log`], [`operations`], [`operation_codec`], `operation_check` | how changes are recorded and replayed |
 //! | [`encoding`], [`compressed_integer`], [`roll_pointer`] | values as bytes |
 //! | [`record`], [`record_format`], [`record_fields`], [`record_build`], [`record_compare`] | one record |
 //! | [`index_header`], [`index_page`], [`directory`], [`search`] | an index page, read |
@@ -55,6 +55,7 @@ pub mod file_list;
 pub mod index_header;
 pub mod index_page;
 pub mod insert;
+mod operation_check;
 pub mod operation_codec;
 pub mod operations;
 pub mod page_id;
@@ -83,6 +84,7 @@ pub use checksum::ChecksumFormat;
 pub use field::{Field, FieldValue, Region};
 pub use fil::PageCorruption;
 pub use index_page::IndexPage;
+pub use operation_check::{OperationFault, check_index_structure};
 pub use operation_codec::PageOperationError;
 pub use operations::PageOperation;
 pub use page_id::{Lsn, PageId, PageNumber, SpaceId};

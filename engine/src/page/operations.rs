@@ -89,8 +89,8 @@ impl PageOperation {
     /// Carries the operation out.
     ///
     /// # Panics
-    /// May panic on a page that is not in the state the operation was made for;
-    /// redo guards against that by page LSNs.
+    /// May panic, or not return, on a page that is not in the state the operation was made
+    /// for: who cannot be sure of it calls [`check`](Self::check) first.
     #[inline]
     pub fn apply(&self, page: &mut PageBytes) {
         match self {

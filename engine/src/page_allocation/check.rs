@@ -119,7 +119,7 @@ impl Check<'_> {
             let node = self.look(id.page, |page| field.get(page))?;
             if node.previous != previous {
                 self.fault(format!(
-                    "{name} of page {on}: the node at {at:?} names {:?} as the one before, not {previous:?}",
+                    "{name} of page {on}: the node at {at} names {} as the one before, not {previous}",
                     node.previous
                 ));
             }
@@ -128,8 +128,12 @@ impl Check<'_> {
         }
         if nodes.len() != base_value.length as usize || base_value.last != previous {
             self.fault(format!(
-                "{name} of page {on}: its base says {base_value:?}, {} nodes were found",
-                nodes.len()
+                "{name} of page {on}: its base says {} nodes from {} to {}, {} were found, to {}",
+                base_value.length,
+                base_value.first,
+                base_value.last,
+                nodes.len(),
+                previous
             ));
         }
         Ok(nodes)
@@ -148,15 +152,17 @@ impl Check<'_> {
         let mut sum = 0;
         for node in self.walk(on, base)? {
             let Some(descriptor) = ExtentDescriptor::of_node(node) else {
-                self.fault(format!("{name} of page {on} leads to {node:?}, no extent"));
+                self.fault(format!("{name} of page {on} leads to {node}, no extent"));
                 continue;
             };
             let first = descriptor.first_page(node.page).0;
             let extent = self.extent(first)?;
             if extent.state != Some(state) || extent.segment != segment {
                 self.fault(format!(
-                    "extent {first} on {name} of page {on} has state {:?} and segment {}, expected {state:?} and {segment}",
-                    extent.state, extent.segment
+                    "extent {first} on {name} of page {on} has state {} and segment {}, expected {} and {segment}",
+                    extent.state.map_or("unknown", ExtentState::name),
+                    extent.segment,
+                    state.name()
                 ));
             }
             let count = extent.used.len() as u32;
@@ -190,7 +196,8 @@ impl Check<'_> {
         let file = self.pages.spaces.get(self.space).map(|space| space.size());
         // A crash may have left a file that grew, and a header that does not know it.
         if file.is_none_or(|file| file < size) {
-            self.fault(format!("FSP_SIZE is {size}, the file has {file:?} pages"));
+            let file = file.unwrap_or(0);
+            self.fault(format!("FSP_SIZE is {size}, the file has {file} pages"));
         }
         if !limit.is_multiple_of(EXTENT_PAGES) || limit > size.next_multiple_of(EXTENT_PAGES) {
             self.fault(format!(
@@ -264,9 +271,11 @@ impl Check<'_> {
         for page in fragments {
             let owner = self.map.owners.insert(page, PageOwner::Segment(id));
             if owner != Some(PageOwner::Space) {
-                self.fault(format!(
-                    "page {page}, a fragment of segment {id}, has the owner {owner:?}"
-                ));
+                let owner = match owner {
+                    Some(PageOwner::Segment(other)) => format!("is of segment {other}, too"),
+                    _ => "is free".to_owned(),
+                };
+                self.fault(format!("page {page}, a fragment of segment {id}, {owner}"));
             }
         }
         Ok(())

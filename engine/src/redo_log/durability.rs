@@ -304,4 +304,8 @@ impl WriteAheadLog for RedoLog {
     fn flushed_lsn(&self) -> Lsn {
         RedoLog::flushed_lsn(self)
     }
+
+    fn end_lsn(&self) -> Lsn {
+        self.current_lsn()
+    }
 }

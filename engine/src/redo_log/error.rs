@@ -6,7 +6,7 @@ use super::capacity::RedoTooSmall;
 use super::file_format::HeaderFault;
 use super::record::RecordFault;
 use crate::buffer_pool::BufferPoolError;
-use crate::page::{Lsn, PageId};
+use crate::page::{Lsn, OperationFault, PageId};
 use crate::runtime::files::FileError;
 use crate::tablespace::TablespaceError;
 
@@ -173,18 +173,24 @@ pub enum RedoLogError {
         /// What is wrong.
         fault: RecordFault,
     },
-    /// The log ends before changes that are in a data file.
+    /// A page is not one that redo can be applied to.
     #[error(
-        "{page} was changed up to LSN {page_lsn}, but the redo log ends at LSN {end_lsn}: it \
-         was cut short or is of an earlier time than the data files"
+        "{}: redo at LSN {lsn} cannot be applied to {page}, whose LSN is {page_lsn}: {fault}. \
+         The page was damaged, or is not of the same time as the redo log; restore a backup of \
+         the whole data directory",
+        path.display()
     )]
-    PageInTheFuture {
+    CannotApply {
+        /// The page's file.
+        path: PathBuf,
         /// The page.
         page: PageId,
-        /// Its LSN.
+        /// The page's LSN, before anything was applied.
         page_lsn: Lsn,
-        /// The end of the log.
-        end_lsn: Lsn,
+        /// Where the group of records begins.
+        lsn: Lsn,
+        /// What is wrong.
+        fault: OperationFault,
     },
     /// Redo is about a tablespace that is not there.
     #[error("redo at LSN {lsn} changes {page}, but tablespace {} is not open", page.space)]

@@ -99,6 +99,11 @@ fn check(block: &HeaderBlock) -> Result<(), HeaderFault> {
     }
 }
 
+/// Whether the first block of a file names innosim as the one that made it.
+pub fn is_ours(block: &HeaderBlock) -> bool {
+    block[CREATOR_OFFSET..].starts_with(b"innosim ")
+}
+
 impl FileHeader {
     /// The block.
     pub fn encode(&self) -> HeaderBlock {

@@ -63,7 +63,7 @@ mod write;
 pub use capacity::{RedoLimits, RedoTooSmall};
 pub use checkpoint_source::{CheckpointSource, PoolSource};
 pub use error::RedoLogError;
-pub use file_format::HeaderFault;
+pub use file_format::{HeaderFault, is_ours};
 pub use log::RedoLog;
 pub use log_files::{FileLayout, LogIo, SUBDIRECTORY, is_file_name};
 pub use memo::{PageHandle, Savepoint};

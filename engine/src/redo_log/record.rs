@@ -23,7 +23,8 @@
 
 use crate::page::compressed_integer::{CompressedInteger, read_u32};
 use crate::page::{
-    ChangeLog, PAGE_SIZE, PageBytes, PageId, PageOperation, PageOperationError, SpaceId,
+    ChangeLog, OperationFault, PAGE_SIZE, PageBytes, PageId, PageOperation, PageOperationError,
+    SpaceId,
 };
 
 /// The record is a group of its own.
@@ -249,16 +250,28 @@ impl RedoRecord<'_> {
         }
     }
 
+    /// Whether applying the record means to follow what stands on the page.
+    pub fn interprets_page(&self) -> bool {
+        matches!(self, RedoRecord::Operation { operation, .. } if operation.interprets_page())
+    }
+
     /// Repeats the change on its page; nothing for a record about a file.
-    pub fn apply(&self, page: &mut PageBytes) {
+    ///
+    /// # Errors
+    /// If the page is not one on which this was done. It is as it was then.
+    pub fn apply(&self, page: &mut PageBytes) -> Result<(), OperationFault> {
         match self {
             RedoRecord::Bytes { offset, bytes, .. } => {
                 let start = usize::from(*offset);
                 page[start..start + bytes.len()].copy_from_slice(bytes);
             }
-            RedoRecord::Operation { operation, .. } => operation.apply(page),
+            RedoRecord::Operation { operation, .. } => {
+                operation.check(page)?;
+                operation.apply(page);
+            }
             RedoRecord::File(_) => {}
         }
+        Ok(())
     }
 }
 

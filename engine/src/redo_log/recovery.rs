@@ -48,7 +48,7 @@ use super::settings::RedoSettings;
 use super::write::WriterState;
 use crate::buffer_pool::{BlockHandle, BufferPool, FixMode, Waits};
 use crate::metrics::Metrics;
-use crate::page::{Lsn, PageBytes, PageId, SpaceId, fil};
+use crate::page::{Lsn, OperationFault, PageBytes, PageId, SpaceId, check_index_structure, fil};
 use crate::runtime::files::FileSystem;
 use crate::runtime::{Cost, LatchMode, WaitKind, cpu, cpu_times};
 use crate::tablespace::Tablespaces;
@@ -68,6 +68,12 @@ pub struct RecoveryReport {
     pub scanned_bytes: u64,
     /// Bytes of redo behind the last complete group, which never happened.
     pub torn_bytes: u64,
+    /// Where the block stands that ended the log though good ones follow it; none if the
+    /// log simply ends. After a power cut it may be one that was never written.
+    pub hole_lsn: Option<Lsn>,
+    /// Bytes of the log from its end to that of the last good block behind the hole: redo
+    /// that is lost.
+    pub lost_bytes: u64,
     /// Complete groups behind the checkpoint.
     pub groups: u64,
     /// Their records.
@@ -167,6 +173,10 @@ impl RedoLog {
             ..RecoveryReport::default()
         };
         let groups = parse(&scan, &checkpoint, &mut report)?;
+        if let Some(end) = end_behind_hole(&files, scan.end)? {
+            report.hole_lsn = Some(block_start(scan.end));
+            report.lost_bytes = end.saturating_sub(report.end_lsn);
+        }
         let last_block = read_block(&files, block_start(report.end_lsn))?;
         let log = RedoLog::with_files(settings, files, checkpoint, report.end_lsn, metrics)?;
         if let Some(block) = last_block {
@@ -283,6 +293,34 @@ fn scan(files: &LogFiles, from: Lsn) -> Result<Scan, RedoLogError> {
         }
     }
     Ok(scan)
+}
+
+/// The end of the last good block that follows the end of the log, if there is one. Only
+/// this file can have such blocks, as with [`clear_what_follows`].
+fn end_behind_hole(files: &LogFiles, log_end: Lsn) -> Result<Option<Lsn>, RedoLogError> {
+    let mut at = block_start(log_end) + BLOCK;
+    let stop = files
+        .file_of(block_start(log_end))
+        .map_or(at, |file| file.end);
+    let mut buffer = vec![0; SCAN_SIZE];
+    let mut end = None;
+    while at < stop
+        && let Some(file) = files.file_of(at)
+    {
+        let length = (SCAN_SIZE as u64).min(file.end - at);
+        let chunk = &mut buffer[..length as usize];
+        file.file.read_at(chunk, file.offset(at), WaitKind::Other)?;
+        let (blocks, _) = chunk.as_chunks::<BLOCK_SIZE>();
+        for block in blocks {
+            // Cheap for zeros: they have another number.
+            if is_good(block, at) {
+                let length = u64::from(BlockHeader::read(block).length);
+                end = Some(at + length.min(TRAILER as u64));
+            }
+            at += BLOCK;
+        }
+    }
+    Ok(end)
 }
 
 /// A file that follows was begun after all of this one had been flushed.
@@ -420,8 +458,9 @@ impl Recovery {
     /// that redo says are longer are extended.
     ///
     /// # Errors
-    /// If a tablespace is missing that redo does not say was dropped, a page cannot be
-    /// read, or a page has changes from behind the end of the log.
+    /// If a tablespace is missing that redo does not say was dropped, or if a page cannot be
+    /// read, has changes from behind the end of the log, or cannot take the redo that it
+    /// should.
     pub fn apply(
         mut self,
         pool: &Arc<BufferPool>,
@@ -432,8 +471,8 @@ impl Recovery {
         let pages = std::mem::take(&mut self.pages);
         let mut waits = Waits::new(0);
         for (page, places) in &pages {
-            if spaces.get(page.space).is_some() {
-                self.apply_to_page(*page, places, pool, &mut waits)?;
+            if let Some(space) = spaces.get(page.space) {
+                self.apply_to_page(*page, places, pool, space.path(), &mut waits)?;
             }
         }
         pool.sort_flush_lists();
@@ -506,6 +545,7 @@ impl Recovery {
         page: PageId,
         places: &[Place],
         pool: &BufferPool,
+        path: &Path,
         waits: &mut Waits,
     ) -> Result<(), RedoLogError> {
         let made_at = self.last_initialisation(places);
@@ -516,7 +556,8 @@ impl Recovery {
         let held = pool.lock_page(block, LatchMode::X);
         // SAFETY: the page is latched in X.
         let bytes = unsafe { &mut *pool.frame(block) };
-        let result = self.apply_records(page, &places[made_at.unwrap_or(0)..], made_at, bytes);
+        let places = &places[made_at.unwrap_or(0)..];
+        let result = self.apply_records(page, places, made_at.is_some(), path, bytes);
         if let Ok(Some((start, end))) = result {
             fil::set_page_lsn(bytes, end);
             pool.note_modified(block, start, end);
@@ -549,21 +590,17 @@ impl Recovery {
         &mut self,
         page: PageId,
         places: &[Place],
-        made_at: Option<usize>,
+        is_made: bool,
+        path: &Path,
         bytes: &mut PageBytes,
     ) -> Result<Option<(Lsn, Lsn)>, RedoLogError> {
         // A page that is made anew has all of its records applied.
-        let page_lsn = match made_at {
-            Some(_) => 0,
-            None => fil::PAGE_LSN.get(bytes),
+        let page_lsn = match is_made {
+            true => 0,
+            false => fil::PAGE_LSN.get(bytes),
         };
-        if page_lsn > self.report.end_lsn {
-            return Err(RedoLogError::PageInTheFuture {
-                page,
-                page_lsn,
-                end_lsn: self.report.end_lsn,
-            });
-        }
+        // What redo has made is sound as long as each record is.
+        let mut is_examined = is_made;
         let mut range: Option<(Lsn, Lsn)> = None;
         let mut applied = 0;
         let mut rest = places;
@@ -577,14 +614,37 @@ impl Recovery {
             }
             let mut wanted = these.iter().map(|place| place.record).peekable();
             let mut number = 0;
+            // Redo that makes no page anew is about one that was written before.
+            let mut result = match is_examined || page_lsn > 0 || !fil::is_all_zero(bytes) {
+                true => Ok(()),
+                false => Err(OperationFault {
+                    what: "the page holds nothing but zeros; its FIL_PAGE_TYPE is",
+                    value: 0,
+                }),
+            };
             self.each_record(&group, |record| {
-                if wanted.next_if_eq(&number).is_some() {
+                if wanted.next_if_eq(&number).is_some() && result.is_ok() {
                     cpu(Cost::RedoApply);
-                    record.apply(bytes);
+                    if record.interprets_page() && !is_examined {
+                        result = check_index_structure(bytes);
+                        is_examined = true;
+                    }
+                    if result.is_ok() {
+                        result = record.apply(bytes);
+                    }
                     applied += 1;
                 }
                 number += 1;
             });
+            if let Err(fault) = result {
+                return Err(RedoLogError::CannotApply {
+                    path: path.to_path_buf(),
+                    page,
+                    page_lsn,
+                    lsn: group.start,
+                    fault,
+                });
+            }
             let start = range.map_or(group.start, |range| range.0);
             range = Some((start, group.end));
         }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::page::{PageCorruption, PageId, SpaceId};
+use crate::page::{Lsn, PageCorruption, PageId, SpaceId};
 use crate::runtime::files::FileError;
 
 /// Something that kept a tablespace from being opened, or a page from being read.
@@ -18,6 +18,36 @@ pub enum TablespaceError {
         path: PathBuf,
         /// What is wrong: page, expected, found.
         corruption: PageCorruption,
+    },
+    /// A page has changes that are not in the redo log.
+    #[error(
+        "{}: {page} has LSN {page_lsn}, which is beyond the end of the redo log, {end_lsn}: the \
+         redo files are older than the data files, or their end was lost",
+        path.display()
+    )]
+    NewerThanRedo {
+        /// The file.
+        path: PathBuf,
+        /// The page.
+        page: PageId,
+        /// Its LSN.
+        page_lsn: Lsn,
+        /// Where the redo log ends.
+        end_lsn: Lsn,
+    },
+    /// A file is shorter than its header says.
+    #[error(
+        "{}: {length} bytes, but its header says that it has {pages} pages, {} bytes: the file \
+         was cut short. Put the whole file back, or restore a backup of the whole data directory",
+        path.display(), super::offset(*pages)
+    )]
+    CutShort {
+        /// The file.
+        path: PathBuf,
+        /// Its length in bytes.
+        length: u64,
+        /// FSP_SIZE.
+        pages: u32,
     },
     /// The file has no such page.
     #[error("{page} is beyond the end of {}, which has {pages} pages", path.display())]

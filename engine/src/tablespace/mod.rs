@@ -26,7 +26,7 @@ pub use space::{Tablespace, offset};
 
 use self::unflushed::Unflushed;
 use crate::page::space_header::{self, FLAGS_DYNAMIC_CRC32, FLAGS_FULL_CRC32};
-use crate::page::{ChecksumFormat, PAGE_SIZE, PageBytes, PageId, SpaceId, fil};
+use crate::page::{ChecksumFormat, Lsn, PAGE_SIZE, PageBytes, PageId, SpaceId, fil};
 use crate::runtime::files::{
     AlignedBuffer, Create, File, FileError, FileKind, FileSystem, IoMode, OpenOptions, Operation,
 };
@@ -159,12 +159,13 @@ impl Tablespaces {
         self.register(space, name, file, size)
     }
 
-    /// Checks page 0 of a tablespace that was opened without a look at it.
+    /// Checks page 0 of a tablespace that was opened without a look at it, against the file's
+    /// length and the end of the redo log, too.
     ///
     /// # Errors
     /// As [`open`](Self::open); or if it is the page of another tablespace, or none of this
-    /// number is open.
-    pub fn check_header(&self, space: SpaceId) -> Result<(), TablespaceError> {
+    /// number is open, the file is shorter than the page says, or the page newer than redo.
+    pub fn check_header(&self, space: SpaceId, end_lsn: Lsn) -> Result<(), TablespaceError> {
         let Some(tablespace) = self.get(space) else {
             return Err(TablespaceError::NotOpen { space });
         };
@@ -173,27 +174,52 @@ impl Tablespaces {
             return Err(TablespaceError::NoHeader { path: path.into() });
         }
         let found = read_header(tablespace.file(), path)?;
-        match found == space {
-            true => Ok(()),
-            false => Err(TablespaceError::WrongSpace {
+        if found != space {
+            return Err(TablespaceError::WrongSpace {
                 path: path.into(),
                 expected: space,
                 found,
+            });
+        }
+        let header = PageId {
+            space,
+            page: space_header::SPACE_HEADER_PAGE,
+        };
+        let pages = self.read_and_check(header, end_lsn, |page| space_header::SIZE.get(page))?;
+        match pages <= tablespace.size() {
+            true => Ok(()),
+            false => Err(TablespaceError::CutShort {
+                path: path.into(),
+                length: tablespace.file().length()?,
+                pages,
             }),
         }
     }
 
-    /// Checks that a page is sound.
+    /// Checks that a page is sound, and not newer than the end of the redo log.
     ///
     /// # Errors
-    /// As [`Tablespace::read_page`]; or if its tablespace is not open.
-    pub fn check_page(&self, page: PageId) -> Result<(), TablespaceError> {
+    /// As [`Tablespace::read_page`] and [`Tablespace::check_lsn`]; or if its tablespace is
+    /// not open.
+    pub fn check_page(&self, page: PageId, end_lsn: Lsn) -> Result<(), TablespaceError> {
+        self.read_and_check(page, end_lsn, |_| ())
+    }
+
+    fn read_and_check<T>(
+        &self,
+        page: PageId,
+        end_lsn: Lsn,
+        look: impl FnOnce(&PageBytes) -> T,
+    ) -> Result<T, TablespaceError> {
         let Some(tablespace) = self.get(page.space) else {
             return Err(TablespaceError::NotOpen { space: page.space });
         };
         let mut buffer = page_buffer(tablespace.path(), offset(page.page.0))?;
         let frame = (&mut buffer[..]).try_into();
-        tablespace.read_page(page.page, frame.expect("the buffer is a page long"))
+        let frame: &mut PageBytes = frame.expect("the buffer is a page long");
+        tablespace.read_page(page.page, frame)?;
+        tablespace.check_lsn(page.page, frame, end_lsn)?;
+        Ok(look(frame))
     }
 
     fn register(

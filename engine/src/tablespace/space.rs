@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering::*};
 use super::error::TablespaceError;
 use super::unflushed::{FlushCounts, FlushStep, Unflushed};
 use super::{FlushSettings, PAGES_MAX};
-use crate::page::{ChecksumFormat, PAGE_SIZE, PageBytes, PageId, PageNumber, SpaceId, fil};
+use crate::page::{ChecksumFormat, Lsn, PAGE_SIZE, PageBytes, PageId, PageNumber, SpaceId, fil};
 use crate::runtime::files::File;
 use crate::runtime::time::NEVER;
 use crate::runtime::{Cost, Event, LatchClass, Mutex, PageLatch, WaitKind, cpu};
@@ -116,6 +116,32 @@ impl Tablespace {
                 corruption,
             }
         })
+    }
+
+    /// Checks that a page of this tablespace, which was read just now, is not newer than the
+    /// end of the redo log: redo is durable before the page that it changes.
+    ///
+    /// # Errors
+    /// [`TablespaceError::NewerThanRedo`].
+    pub fn check_lsn(
+        &self,
+        page: PageNumber,
+        frame: &PageBytes,
+        end_lsn: Lsn,
+    ) -> Result<(), TablespaceError> {
+        let page_lsn = fil::PAGE_LSN.get(frame);
+        match page_lsn <= end_lsn {
+            true => Ok(()),
+            false => Err(TablespaceError::NewerThanRedo {
+                path: self.path.clone(),
+                page: PageId {
+                    space: self.id,
+                    page,
+                },
+                page_lsn,
+                end_lsn,
+            }),
+        }
     }
 
     /// Makes the file `pages` pages long, if it is shorter: zeros are written, and the

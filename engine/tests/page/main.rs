@@ -2,6 +2,7 @@
 //! model, and against an independent checker.
 
 mod built_file;
+mod damaged;
 mod examples;
 mod model;
 mod model_rows;

@@ -8,7 +8,7 @@ use innosim_engine::page::record_list::RecordRange;
 use innosim_engine::page::{
     BulkPage, Change, IndexPage, NoLog, PAGE_SIZE, PageBytes, PageId, PageNumber, PageOperation,
     PageWriter, RecordBuffer, RecordFormat, RecordingLog, RollPointer, SearchMode,
-    check_index_page,
+    check_index_page, check_index_structure,
 };
 use proptest::prelude::*;
 
@@ -343,6 +343,7 @@ impl Run {
     /// The page is sound, holds the model's rows, and redo arrives at it too.
     fn check(&mut self) {
         check_index_page(&self.page, &self.format).unwrap_or_else(|faults| panic!("{faults:?}"));
+        assert_eq!(check_index_structure(&self.page), Ok(()));
         assert_eq!(contents(&self.page, self.kind, &self.format), self.rows);
         for (index, record) in self.view().records().enumerate() {
             assert_eq!(self.view().records_before(record.origin()), index);
@@ -361,6 +362,8 @@ impl Run {
                     operation.encode(&mut encoded);
                     let decoded = PageOperation::decode(&mut &encoded[..]).unwrap();
                     assert_eq!(decoded, operation);
+                    let is_possible = decoded.check(&self.replica);
+                    assert_eq!(is_possible, Ok(()), "{decoded:?}");
                     decoded.apply(&mut self.replica);
                 }
             }

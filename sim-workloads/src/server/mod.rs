@@ -26,7 +26,7 @@ use innosim_engine::runtime::files::FileSystem;
 use innosim_engine::table::{ReadLock, Table, Value};
 
 pub use self::connection::EngineConnection;
-use crate::recovery::RepairedPage;
+use crate::recovery::{RepairedPage, lost_redo};
 use crate::run::database::{Database, Levels, StatementError};
 use crate::run::snapshot::Changing;
 use crate::run::{RunPlan, Server, Watch};
@@ -168,6 +168,9 @@ impl Server for EngineServer {
         let (server, report) = Self::open_with(plan, data, options(plan))?;
         if report.was_needed() {
             server.warn(recovered(&report));
+        }
+        if let Some(lost) = lost_redo(&report) {
+            server.warn(lost);
         }
         // Also after a shutdown: something has damaged them since.
         if let Some(pages) = RepairedPage::list(&RepairedPage::of(&report, data)) {

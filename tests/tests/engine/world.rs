@@ -112,7 +112,7 @@ pub fn all_rows(session: &mut Session, table: &Table) -> Vec<(i64, i64)> {
 /// Shuts an engine down after a look for faults.
 pub fn shut_down(engine: &Arc<Engine>) {
     if engine.settings().options.stepped {
-        assert_eq!(engine.faults().unwrap(), Vec::<String>::new());
+        assert_eq!(engine.faults(), Vec::<String>::new());
     }
     engine.shutdown().unwrap();
 }

@@ -86,6 +86,9 @@ fn a_log_ends_at_its_last_good_group() {
             assert_eq!((report.end_lsn, report.groups), (ends[0], 1), "{name}");
             assert_eq!((report.pages, report.pages_made), (1, 1));
             assert!(report.torn_bytes > 0);
+            let hole = Some(block::block_start(ends[1] - 10));
+            assert_eq!(report.hole_lsn, hole, "{name}");
+            assert_eq!(report.lost_bytes, ends[2] - ends[0], "{name}");
             assert!(is_made(&sandbox, 1) && !is_made(&sandbox, 2) && !is_made(&sandbox, 3));
             // It goes on there: what was behind the end does not come back, though the
             // new group ends where a good block of the third group followed.
@@ -108,6 +111,7 @@ fn a_log_ends_at_its_last_good_group() {
             let (sandbox, report) = recover(&directory, &settings, 100).unwrap();
             assert_eq!((report.end_lsn, report.groups), (end, 2), "{name}");
             assert_eq!(report.torn_bytes, 0, "{name}");
+            assert_eq!((report.hole_lsn, report.lost_bytes), (None, 0), "{name}");
             assert!(is_made(&sandbox, 1) && is_made(&sandbox, 9) && !is_made(&sandbox, 3));
         }
     });
@@ -190,10 +194,10 @@ fn a_log_that_ends_before_the_pages_do_is_refused() {
         let error = recover(directory, &settings, 100).unwrap_err();
         let text = error.to_string();
         assert!(
-            text.contains(&format!("space 5 page 1 was changed up to LSN {newest}")),
+            text.contains(&format!("space 5 page 1 has LSN {newest}")),
             "{text}"
         );
-        assert!(text.contains("it was cut short"), "{text}");
+        assert!(text.contains("or their end was lost"), "{text}");
     });
 }
 
