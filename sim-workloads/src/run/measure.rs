@@ -282,11 +282,11 @@ impl<D: Database> Driving<D> {
         }
         let intervals = series.intervals;
         let time = now().min(latest) - start;
-        let runtime = runtime_statistics().since(&runtime_before);
-        let metrics = shared.database.snapshot().since(&metrics_before);
         // What clients do until they notice does not count. Under the real clock that is
         // known of each event, and what they have kept to themselves is added before.
         let at_the_end = is_virtual.then(|| shared.recorder.recorded());
+        let runtime = runtime_statistics().since(&runtime_before);
+        let metrics = shared.database.snapshot().since(&metrics_before);
         shared.gate.close();
         self.clients.take().map_or(Ok(()), Clients::join)?;
         let recorded = at_the_end.unwrap_or_else(|| shared.recorder.recorded());
