@@ -212,8 +212,13 @@ impl MachineProfile {
             file: name.into(),
             message,
         };
-        let written: Written =
-            toml::from_str(text).map_err(|error| malformed(error.to_string().trim().into()))?;
+        // On one line, which names the file: toml's own words are several.
+        let placed = |error: toml::de::Error| {
+            let begin = error.span().map_or(0, |span| span.start).min(text.len());
+            let line = text[..begin].matches('\n').count() + 1;
+            malformed(format!("line {line}: {}", error.message().trim()))
+        };
+        let written: Written = toml::from_str(text).map_err(placed)?;
         let mut disks = BTreeMap::new();
         for (disk, table) in written.disks {
             let profile = read_disk(table).map_err(|error| {

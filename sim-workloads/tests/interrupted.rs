@@ -112,3 +112,54 @@ fn a_run_that_was_killed_is_recovered() {
         );
     }
 }
+
+/// The processes that have this text in their environment.
+fn processes_with(text: &str) -> usize {
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let has = |path: std::path::PathBuf| {
+        let environment = fs::read(path.join("environ")).unwrap_or_default();
+        String::from_utf8_lossy(&environment).contains(text)
+    };
+    entries.filter(|entry| has(entry.path())).count()
+}
+
+#[test]
+fn the_runs_of_a_sweep_end_with_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let temporary = directory.path().join("tmp");
+    fs::create_dir(&temporary).unwrap();
+    let mark = temporary.to_str().unwrap();
+    for (name, number) in [("TERM", 15), ("INT", 2), ("KILL", 9)] {
+        let mut child = Command::new(PROGRAM)
+            .args(["sweep", "--clock=real", "--time=60", "--table-size=1000"])
+            .args(["--vary=threads=1,2", "--jobs=2"])
+            .args([
+                "--set=innodb_redo_log_capacity=8M",
+                "--set=innodb_buffer_pool_size=8M",
+            ])
+            .env("TMPDIR", &temporary)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the command can be started");
+        let begin = Instant::now();
+        let wait_until = |what: &str, is_so: &dyn Fn() -> bool| {
+            while !is_so() {
+                assert!(begin.elapsed() < Duration::from_secs(60), "{what}");
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        };
+        let directories = || fs::read_dir(&temporary).unwrap().count();
+        wait_until("both runs are at work", &|| directories() == 2);
+        assert_eq!(processes_with(mark), 3);
+        signal(&child, name);
+        assert_eq!(child.wait().unwrap().signal(), Some(number));
+        if name == "KILL" {
+            // Nobody waits for them then.
+            wait_until("they end by themselves", &|| directories() == 0);
+        }
+        assert_eq!(directories(), 0, "SIG{name}");
+        wait_until("the processes are gone", &|| processes_with(mark) == 0);
+    }
+}

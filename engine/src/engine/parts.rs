@@ -90,7 +90,7 @@ impl Parts {
 
 /// Writes all pages and makes a checkpoint behind all redo, while nobody changes anything.
 pub(super) fn checkpoint_all(pages: &Pages, doublewrite: &Doublewrite) -> Result<(), EngineError> {
-    pages.log.flush_up_to(pages.log.current_lsn());
+    pages.log.flush_all()?;
     let left = pages.pool.flush_all();
     if left > 0 {
         return Err(EngineError::PagesNotWritten {

@@ -71,6 +71,34 @@ pub struct RedoTooSmall {
     pub least: u64,
 }
 
+/// Redo that must fit into the files between two checkpoints, in bytes: what a user may
+/// make between two looks at the room, which is more than any mini-transaction makes. Where
+/// less fits, the redo of a mini-transaction could wait for room that only its own pages
+/// could make, and they for the redo.
+pub const LEAST_ROOM: u64 = PAGES_BETWEEN_CHECKS * PAGE;
+
+/// The scale has left too little of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{variable} = {} ({capacity} bytes in all) divided by --scale {scale} is {} bytes: accepted \
+     are at least {least} bytes, that is --scale={scale_max} at most, or {variable}={} at least",
+    capacity / files, capacity / scale, (least * scale).div_ceil(*files)
+)]
+pub struct ScaledRedoTooSmall {
+    /// The variable that gives the size.
+    pub variable: &'static str,
+    /// All files together, of the server of full size.
+    pub capacity: u64,
+    /// Over so many files the variable's value is multiplied.
+    pub files: u64,
+    /// What they are divided by.
+    pub scale: u64,
+    /// The least that is possible after the division.
+    pub least: u64,
+    /// The largest scale for this capacity.
+    pub scale_max: u64,
+}
+
 const fn down(bytes: u64) -> u64 {
     bytes / BLOCK * BLOCK
 }
@@ -167,6 +195,29 @@ impl RedoLimits {
             writer_stop: self.writer_stop.min(ring - BLOCK),
             ..self
         }
+    }
+
+    /// Makes sure that divided by a scale they leave room for a mini-transaction.
+    ///
+    /// # Errors
+    /// If they do not.
+    pub(super) fn check_scale(
+        &self,
+        scale: u64,
+        (variable, files): (&'static str, u64),
+    ) -> Result<(), ScaledRedoTooSmall> {
+        if self.scaled(scale).writer_stop >= LEAST_ROOM {
+            return Ok(());
+        }
+        let share = u128::from(self.capacity) * u128::from(LEAST_ROOM + BLOCK);
+        Err(ScaledRedoTooSmall {
+            variable,
+            capacity: self.capacity,
+            files,
+            scale,
+            least: share.div_ceil(u128::from(self.writer_stop)) as u64,
+            scale_max: self.writer_stop / LEAST_ROOM,
+        })
     }
 
     /// The limits divided by a scale.
@@ -305,5 +356,29 @@ mod tests {
         }
         assert_eq!(scaled_file_size(3_276_800, 1), 3_276_800);
         assert_eq!(scaled_file_size(3_276_800, 64), 51_152 / 512 * 512 + 2048);
+    }
+
+    #[test]
+    fn a_scale_that_leaves_no_room_is_refused_with_the_largest_that_does() {
+        for limits in [
+            RedoLimits::since_8_0_30(100 * MIB, 64),
+            RedoLimits::until_5_7(48 * MIB, 2, 64, false).unwrap(),
+        ] {
+            let error = limits.check_scale(1_000_000, ("v", 1)).unwrap_err();
+            assert_eq!(limits.check_scale(error.scale_max, ("v", 1)), Ok(()));
+            assert!(limits.check_scale(error.scale_max + 1, ("v", 1)).is_err());
+        }
+        let error = RedoLimits::since_8_0_30(100 * MIB, 0)
+            .check_scale(10_000, ("innodb_redo_log_capacity", 1))
+            .unwrap_err();
+        let least = RedoLimits::since_8_0_30(error.least * 10_000, 0);
+        assert_eq!(least.check_scale(10_000, ("v", 1)), Ok(()));
+        let text = error.to_string();
+        for part in [
+            "innodb_redo_log_capacity = 104857600",
+            "--scale 10000 is 10485 bytes",
+        ] {
+            assert!(text.contains(part), "{text}");
+        }
     }
 }

@@ -17,6 +17,7 @@
 
 use std::sync::atomic::Ordering::*;
 
+use super::block::block_start;
 use super::error::RedoLogError;
 use super::log::{Device, RedoLog};
 use super::settings::{CommitPolicy, LINK_WAIT, LogWriting};
@@ -71,6 +72,25 @@ impl RedoLog {
     /// be written before.
     pub fn flush_up_to(&self, lsn: Lsn) {
         let _ = self.wait_flushed(lsn, false);
+    }
+
+    /// Waits until all redo there is is flushed, while nobody makes any.
+    ///
+    /// # Errors
+    /// If it cannot be written; where no task is there to make checkpoints, also if it does
+    /// not fit into the files, which no wait would change.
+    pub fn flush_all(&self) -> Result<(), RedoLogError> {
+        let lsn = self.current_lsn();
+        let room = self.settings().limits.writer_stop;
+        let needed = || lsn.saturating_sub(block_start(self.checkpoint_lsn()));
+        if self.device.is_some() && !self.tasks.are_running() && needed() > room {
+            self.checkpoint_now()?;
+            let needed = needed();
+            if needed > room {
+                return Err(RedoLogError::NoRoom { needed, room });
+            }
+        }
+        self.wait_flushed(lsn, true).map(|_| ())
     }
 
     /// Up to here redo is durable.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::capacity::RedoTooSmall;
+use super::capacity::{RedoTooSmall, ScaledRedoTooSmall};
 use super::file_format::HeaderFault;
 use super::record::RecordFault;
 use crate::buffer_pool::BufferPoolError;
@@ -25,6 +25,9 @@ pub enum RedoLogError {
     /// The files are too small.
     #[error(transparent)]
     TooSmall(#[from] RedoTooSmall),
+    /// They are, once they are divided by the scale.
+    #[error(transparent)]
+    ScaledTooSmall(#[from] ScaledRedoTooSmall),
     /// There is no memory for the log buffer.
     #[error("cannot allocate a log buffer of {bytes} bytes: {source}")]
     Memory {
@@ -205,6 +208,17 @@ pub enum RedoLogError {
     WriteFailed {
         /// Why.
         reason: String,
+    },
+    /// There is no room in the redo files, and nobody is there to make room.
+    #[error(
+        "no room for redo: {needed} bytes are to be written since the last checkpoint, and the \
+         redo files hold {room}"
+    )]
+    NoRoom {
+        /// Bytes from the last checkpoint to the newest redo.
+        needed: u64,
+        /// Bytes at which the writer stops.
+        room: u64,
     },
     /// There is no room in the redo files, and the engine has failed: nobody waits for room
     /// any more.

@@ -60,7 +60,7 @@ mod tasks;
 mod waiting;
 mod write;
 
-pub use capacity::{RedoLimits, RedoTooSmall};
+pub use capacity::{RedoLimits, RedoTooSmall, ScaledRedoTooSmall};
 pub use checkpoint_source::{CheckpointSource, PoolSource};
 pub use error::RedoLogError;
 pub use file_format::{HeaderFault, is_ours};

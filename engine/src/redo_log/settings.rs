@@ -153,7 +153,7 @@ impl RedoSettings {
     /// The log that a run's variables ask for.
     ///
     /// # Errors
-    /// If the files are too small for their margins.
+    /// If the files are too small for their margins, or the scale leaves too little of them.
     pub fn from_variables(settings: &Settings) -> Result<Self, RedoLogError> {
         let (values, unscaled) = (settings.scaled(), settings.unscaled());
         let flavor = settings.flavor();
@@ -163,12 +163,15 @@ impl RedoSettings {
         let (layout, limits) = if is_numbered {
             let capacity = unscaled.innodb_redo_log_capacity();
             let file_size = scaled_file_size(numbered_file_size(capacity), scale);
-            let limits = RedoLimits::since_8_0_30(capacity, threads).scaled(scale);
+            let limits = RedoLimits::since_8_0_30(capacity, threads);
+            limits.check_scale(scale, ("innodb_redo_log_capacity", 1))?;
+            let limits = limits.scaled(scale);
             (FileLayout::Numbered { file_size }, limits)
         } else {
             let file_size = unscaled.innodb_log_file_size();
             let files = unscaled.innodb_log_files_in_group();
             let limits = RedoLimits::until_5_7(file_size, files, threads, flavor.is_mariadb())?;
+            limits.check_scale(scale, ("innodb_log_file_size", files))?;
             let file_size = scaled_file_size(file_size, scale);
             let limits = limits.scaled(scale).within_ring(file_size, files);
             (FileLayout::Ring { file_size, files }, limits)

@@ -179,7 +179,11 @@ fn to_text(content: &DictionaryContent) -> Result<String, toml::ser::Error> {
     ))
 }
 
-fn from_text(path: &Path, text: &[u8]) -> Result<DictionaryContent, DictionaryError> {
+/// What a dictionary's text says; `path` is its file, for messages.
+///
+/// # Errors
+/// If it is not the text of a dictionary of this format.
+pub fn from_text(path: &Path, text: &[u8]) -> Result<DictionaryContent, DictionaryError> {
     let end = text.iter().position(|&byte| byte == b'\n');
     let first_line = &text[..end.unwrap_or(text.len()).min(100)];
     let first_line = String::from_utf8_lossy(first_line).into_owned();

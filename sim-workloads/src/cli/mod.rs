@@ -25,10 +25,11 @@ mod sweep;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{Command as CommandLine, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::complaint::{in_words, printable};
 use crate::progress::say;
+use crate::run::Problems;
 
 /// An InnoDB-like storage engine in real and in virtual time.
 #[derive(Debug, Parser)]
@@ -71,7 +72,8 @@ enum Failure {
 
 /// Runs a call, program name first, and returns the exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let innosim = match Innosim::try_parse_from(arguments) {
+    let parsed = command_line().try_get_matches_from(arguments);
+    let innosim = match parsed.and_then(|matches| Innosim::from_arg_matches(&matches)) {
         Ok(innosim) => innosim,
         Err(message) => {
             // `--help` and `--version` come this way too: they go to standard output
@@ -105,6 +107,82 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
+/// Options of a run that a subcommand has no use for: its help does not list them, and it
+/// refuses them in its own words.
+const HIDDEN: [(&str, &[&str]); 3] = [
+    (
+        "prepare",
+        &[
+            "threads",
+            "time",
+            "events",
+            "warmup_time",
+            "report_interval",
+            "settle",
+            "base",
+        ],
+    ),
+    (
+        "crash-test",
+        &["events", "warmup_time", "report_interval", "base"],
+    ),
+    ("sweep", &["datadir"]),
+];
+
+/// What a crash test has by default otherwise than a run.
+const CRASH_TEST_HELP: [(&str, &str); 7] = [
+    (
+        "workload",
+        "What the clients do [default: oltp_write_only and oltp_insert in turn]",
+    ),
+    ("threads", "Client threads [default: 16]"),
+    ("tables", "Tables [default: 3]"),
+    (
+        "table_size",
+        "Rows in each table, before they are divided by the scale [default: 40000]",
+    ),
+    (
+        "scale",
+        "Divide rows, buffer pool and redo capacity by this [default: 4]",
+    ),
+    (
+        "time",
+        "The longest time between two crashes, in seconds [default: 0.25, or 1 under the real \
+         clock]",
+    ),
+    (
+        "datadir",
+        "A new directory for the files as they are after the last recovery",
+    ),
+];
+
+/// The definition of the command line, each subcommand's help with what it uses.
+fn command_line() -> CommandLine {
+    let mut line = Innosim::command();
+    for (subcommand, hidden) in HIDDEN {
+        line = line.mut_subcommand(subcommand, |command| {
+            command.mut_args(|argument| {
+                let name = argument.get_id().as_str();
+                let is_hidden = hidden.contains(&name);
+                let mut helps = CRASH_TEST_HELP.iter();
+                match helps.find(|(of, _)| subcommand == "crash-test" && *of == name) {
+                    Some((_, help)) => argument.help(*help),
+                    None if is_hidden => argument.hide(true),
+                    None => argument,
+                }
+            })
+        });
+    }
+    line
+}
+
+/// Refuses options that would have no effect, each of which may have been given.
+fn refuse_unused(problems: &mut Problems, why: &str, options: &[(&str, bool)]) {
+    for (option, _) in options.iter().filter(|(_, is_given)| *is_given) {
+        problems.add(format_args!("--{option}: accepted is none: {why}"));
+    }
+}
+
 /// Tells what the user should know, on standard error.
 fn warn(warnings: &[String]) {
     for warning in warnings.iter().map(|warning| printable(warning)) {
@@ -125,10 +203,28 @@ fn complain(error: &anyhow::Error) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_definition_of_the_command_line_is_consistent() {
-        Innosim::command().debug_assert();
+        command_line().debug_assert();
+    }
+
+    #[test]
+    fn a_help_lists_what_the_subcommand_uses() {
+        let help = |name: &str| {
+            let mut line = command_line();
+            let command = line.find_subcommand_mut(name).unwrap();
+            command.render_long_help().to_string()
+        };
+        for (subcommand, hidden) in HIDDEN {
+            let shown = help(subcommand);
+            for name in hidden {
+                let option = format!("--{} <", name.replace('_', "-"));
+                assert!(!shown.contains(&option), "{subcommand} {option}");
+                assert!(help("run").contains(&option), "{option}");
+            }
+        }
+        assert!(help("crash-test").contains("[default: 40000]"));
+        assert!(!help("crash-test").contains("[default: 10000]"));
     }
 }

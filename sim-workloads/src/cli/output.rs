@@ -2,7 +2,9 @@
 //! a page to a file.
 
 use std::fmt::Display;
+use std::fs::Permissions;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -44,6 +46,29 @@ impl OutputArguments {
         Ok(())
     }
 
+    /// That no two results go to one file; `more` are those of other options.
+    ///
+    /// # Errors
+    /// If two do.
+    pub(super) fn check_apart(&self, more: &[(&str, &Option<PathBuf>)]) -> Result<(), Failure> {
+        let json = self.json.clone().filter(|_| !self.json_only());
+        let mut options = vec![("json", &json), ("html", &self.html)];
+        options.extend(more);
+        let mut seen: Vec<(&str, PathBuf)> = Vec::new();
+        for (option, path) in options {
+            let Some(path) = path else { continue };
+            let resolved = resolved(path);
+            if let Some((other, _)) = seen.iter().find(|(_, known)| *known == resolved) {
+                return Err(Failure::Call(anyhow::anyhow!(
+                    "--{option}={}: accepted is another file than that of --{other}",
+                    path.display()
+                )));
+            }
+            seen.push((option, resolved));
+        }
+        Ok(())
+    }
+
     /// Writes text, document and page.
     ///
     /// # Errors
@@ -54,16 +79,22 @@ impl OutputArguments {
         document: &D,
         page: impl FnOnce(&D) -> String,
     ) -> anyhow::Result<()> {
-        if let Some(path) = &self.html {
-            write_file(path, &page(document))?;
-        }
-        if self.json_only() {
-            return print(&(serde_json::to_string_pretty(document)? + "\n"));
-        }
-        if let Some(path) = &self.json {
-            write_file(path, &(serde_json::to_string_pretty(document)? + "\n"))?;
-        }
-        print(text)
+        // The text first, and each file whatever becomes of the others: results may have
+        // taken hours.
+        let json = || Ok(serde_json::to_string_pretty(document)? + "\n");
+        let printed = match self.json_only() {
+            true => json().and_then(|json| print(&json)),
+            false => print(text),
+        };
+        let json_file = self.json.as_ref().filter(|_| !self.json_only());
+        let written = json_file.map(|path| write_file(path, &json()?));
+        let paged = self
+            .html
+            .as_ref()
+            .map(|path| write_file(path, &page(document)));
+        printed
+            .and(written.unwrap_or(Ok(())))
+            .and(paged.unwrap_or(Ok(())))
     }
 }
 
@@ -84,8 +115,46 @@ pub(super) fn check_file(option: &str, path: &Path) -> Result<(), Failure> {
     )))
 }
 
-fn write_file(path: &Path, text: &str) -> anyhow::Result<()> {
-    std::fs::write(path, text).with_context(|| path.display().to_string())
+/// Where a path leads, also if there is no file yet.
+fn resolved(path: &Path) -> PathBuf {
+    if let Ok(found) = path.canonicalize() {
+        return found;
+    }
+    match (directory_of(path).canonicalize(), path.file_name()) {
+        (Ok(directory), Some(name)) => directory.join(name),
+        _ => path.into(),
+    }
+}
+
+fn directory_of(path: &Path) -> &Path {
+    let parent = path.parent();
+    let parent = parent.filter(|parent| !parent.as_os_str().is_empty());
+    parent.unwrap_or(Path::new("."))
+}
+
+/// Writes a file whole or not at all: beside the old one, whose place it takes then. What is
+/// no ordinary file, such as a pipe, is written to.
+///
+/// # Errors
+/// If it cannot be written. The old file is as it was.
+pub(super) fn write_file(path: &Path, text: &str) -> anyhow::Result<()> {
+    let replace = || -> std::io::Result<()> {
+        let path = resolved(path);
+        let old = std::fs::metadata(&path).ok();
+        if old.as_ref().is_some_and(|old| !old.is_file()) {
+            return std::fs::write(&path, text);
+        }
+        let permissions =
+            old.map_or_else(|| Permissions::from_mode(0o666), |old| old.permissions());
+        let mut file = tempfile::Builder::new()
+            .prefix(".innosim-")
+            .permissions(permissions)
+            .tempfile_in(directory_of(&path))?;
+        file.write_all(text.as_bytes())?;
+        file.persist(&path)?;
+        Ok(())
+    };
+    replace().with_context(|| path.display().to_string())
 }
 
 /// Prints text. Whoever reads it may stop early, as `head` does.
@@ -112,4 +181,48 @@ pub(super) fn write(
         html: None,
     };
     output.write(&results.to_string(), results, |_| String::new())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_whole_and_stays_where_that_fails() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.json");
+        write_file(&path, "1").unwrap();
+        write_file(&path, "2").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "2");
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+        write_file(Path::new("/dev/null"), "3").unwrap();
+        assert!(!std::fs::metadata("/dev/null").unwrap().is_file());
+    }
+
+    #[test]
+    fn everything_is_given_before_a_failure_is_told() {
+        let directory = tempfile::tempdir().unwrap();
+        let html = directory.path().join("page.html");
+        let output = OutputArguments {
+            json: Some("/dev/full".into()),
+            html: Some(html.clone()),
+        };
+        let error = output.write("", &1, |_| "page".into()).unwrap_err();
+        assert!(error.to_string().contains("/dev/full"), "{error:#}");
+        assert_eq!(std::fs::read_to_string(&html).unwrap(), "page");
+    }
+
+    #[test]
+    fn two_results_need_two_files() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| Some(directory.path().join(name));
+        let output = OutputArguments {
+            json: path("a"),
+            html: path("b"),
+        };
+        assert!(output.check_apart(&[("csv", &path("c"))]).is_ok());
+        assert!(output.check_apart(&[("csv", &path("../a"))]).is_ok());
+        assert!(output.check_apart(&[("csv", &path("./a"))]).is_err());
+        assert!(output.check_apart(&[("csv", &path("b"))]).is_err());
+    }
 }

@@ -32,6 +32,7 @@ impl Arguments {
             .plan()
             .map_err(|wrong| Failure::Call(wrong.into()))?;
         self.output.check()?;
+        self.output.check_apart(&[])?;
         warn(&plan.warnings);
         let printer = Printer::new(&plan, self.output.json_only());
         let result = execute::<EngineServer>(&plan, printer).map_err(Failure::Work)?;
@@ -41,7 +42,10 @@ impl Arguments {
         self.output
             .write(&text, document, html::run)
             .map_err(Failure::Work)?;
-        Ok(Outcome::Done)
+        match result.unwritten {
+            Some(why) => Err(Failure::Work(anyhow::Error::msg(why))),
+            None => Ok(Outcome::Done),
+        }
     }
 }
 
@@ -53,6 +57,8 @@ pub(super) struct Printer {
     /// What is printed before the clients start; nothing where JSON alone is wanted.
     preamble: Option<String>,
     prints_intervals: bool,
+    /// Tables that were loaded, and their rows.
+    pub(super) loaded: (u32, u64),
     progress: Progress,
 }
 
@@ -62,6 +68,7 @@ impl Printer {
             version: plan.script.info().version,
             preamble: (!json_only).then(|| preamble(plan)),
             prints_intervals: !json_only && plan.report_interval.is_some(),
+            loaded: (0, 0),
             progress: Progress::on_standard_error(),
         }
     }
@@ -82,6 +89,7 @@ impl Watch for Printer {
 
     fn loaded(&mut self, table: &str, rows: u64, of: u64) {
         if rows == of {
+            self.loaded = (self.loaded.0 + 1, self.loaded.1 + rows);
             self.progress.expect(1);
             self.progress.step(&format!("{table}: {rows} rows loaded"));
         }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, anyhow};
 use clap::Args;
 
-use super::output::{OutputArguments, check_file};
+use super::output::{OutputArguments, check_file, write_file};
 use super::{Failure, Outcome, complain, warn};
 use crate::progress::Progress;
 use crate::report::html;
@@ -46,6 +46,7 @@ impl Arguments {
         if let Some(path) = &self.csv {
             check_file("csv", path)?;
         }
+        self.output.check_apart(&[("csv", &self.csv)])?;
         let runner = Runner::this_program(jobs)
             .context("the program's own path")
             .map_err(Failure::Work)?;
@@ -97,12 +98,14 @@ impl Arguments {
             }
         }
         warn(&warnings);
-        if let Some(path) = &self.csv {
-            let context = || path.display().to_string();
-            let file = std::fs::File::create(path).with_context(context)?;
-            table::write_csv(document, file).with_context(context)?;
-        }
-        self.output
-            .write(&table::summary(document), document, html::sweep)
+        let given = self
+            .output
+            .write(&table::summary(document), document, html::sweep);
+        let lines = self.csv.as_ref().map(|path| {
+            let mut text = Vec::new();
+            table::write_csv(document, &mut text).with_context(|| path.display().to_string())?;
+            write_file(path, &String::from_utf8(text)?)
+        });
+        given.and(lines.unwrap_or(Ok(())))
     }
 }

@@ -15,7 +15,7 @@
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
@@ -33,6 +33,7 @@ use super::power::told;
 use super::summary::CrashDocument;
 use super::{CRASHES_PER_LOAD, CrashTest};
 use crate::progress::{Progress, say};
+use crate::run::children::StartedChild;
 use crate::run::data_directory::DataDirectory;
 use crate::run::{NobodyWatches, RunArguments, RunFiles, RunPlan, Server};
 use crate::server::EngineServer;
@@ -116,7 +117,11 @@ impl Series<'_> {
         let opens = self.random.below(6) == 0;
         let length = self.random.below(if opens { longest / 8 } else { longest });
         let mut victim = self.start(round)?;
-        let notes = victim.stdout.take().context("the victim has no pipe")?;
+        let notes = victim
+            .process()
+            .stdout
+            .take()
+            .context("the victim has no pipe")?;
         let before = self.ledger.lock().acknowledged();
         let ledger = self.ledger.clone();
         let (works, work_begins) = mpsc::channel();
@@ -131,8 +136,8 @@ impl Series<'_> {
             let _ = work_begins.recv_timeout(PATIENCE);
         }
         std::thread::sleep(Duration::from_nanos(length / NANOSECOND));
-        victim.kill()?;
-        let status = victim.wait()?;
+        victim.process().kill()?;
+        let status = victim.process().wait()?;
         let read = reader.join();
         let read = read.map_err(|_| anyhow::anyhow!("the reader of notes panicked"))?;
         document.counts.crashes += 1;
@@ -150,7 +155,7 @@ impl Series<'_> {
         Ok(faults)
     }
 
-    fn start(&self, round: u64) -> anyhow::Result<Child> {
+    fn start(&self, round: u64) -> anyhow::Result<StartedChild> {
         let arguments = RunArguments {
             datadir: Some(self.directory.into()),
             ..self.test.arguments(self.number)
@@ -162,7 +167,7 @@ impl Series<'_> {
             .arg(format!("--victim={round}"))
             .stdin(Stdio::null())
             .stdout(Stdio::piped());
-        let started = command.spawn();
+        let started = StartedChild::start(&mut command);
         started.with_context(|| self.program.display().to_string())
     }
 

@@ -126,6 +126,19 @@ impl CrashArguments {
             let accepted = "no number of transactions: clients work until the crash";
             problems.refuse("events", events, accepted);
         }
+        for (option, value) in [
+            ("warmup-time", &self.run.warmup_time),
+            ("report-interval", &self.run.report_interval),
+        ] {
+            if let Some(value) = value {
+                let accepted = "none: clients work until the crash, and nothing is measured";
+                problems.refuse(option, value, accepted);
+            }
+        }
+        if let Some(base) = &self.run.base {
+            let accepted = "none: a crash test loads its own tables";
+            problems.refuse("base", &base.display().to_string(), accepted);
+        }
         let is_real = self.run.clock.as_deref() == Some("real");
         if let Some(cache) = self.cache.as_deref().filter(|_| is_real) {
             let accepted = "no cache under the real clock: the process dies, not the disk";

@@ -14,6 +14,8 @@
 //! figures come from an HDR histogram instead, which keeps three significant digits
 //! at any length: a stall of ten minutes is reported as one.
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
 use hdrhistogram::Histogram;
 
 use super::json::LatencyMs;
@@ -47,11 +49,26 @@ impl Default for LogHistogram {
 impl LogHistogram {
     /// Counts a latency, in milliseconds, in the nearest bucket.
     pub fn record(&mut self, latency_ms: f64) {
-        let position = (libm::log(latency_ms) - self.log_shortest) * self.buckets_per_log;
-        // A latency of zero gives minus infinity; the cast saturates to the first bucket.
-        let bucket = ((position + 0.5).floor() as usize).min(BUCKETS - 1);
+        let bucket = self.bucket_of(latency_ms);
         self.counts[bucket] += 1;
         self.total += 1;
+    }
+
+    fn bucket_of(&self, latency_ms: f64) -> usize {
+        let position = (libm::log(latency_ms) - self.log_shortest) * self.buckets_per_log;
+        // A latency of zero gives minus infinity; the cast saturates to the first bucket.
+        ((position + 0.5).floor() as usize).min(BUCKETS - 1)
+    }
+
+    /// What was recorded since `earlier`, a copy of this histogram's past.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let mut added = self.clone();
+        for (count, before) in added.counts.iter_mut().zip(&earlier.counts) {
+            *count -= before;
+        }
+        added.total -= earlier.total;
+        added
     }
 
     /// The value of the bucket that `percent` of the latencies do not exceed, in
@@ -93,14 +110,53 @@ impl LogHistogram {
     }
 }
 
-/// All that is kept of the latencies of a run, and of its current interval.
+/// sysbench's latency histogram, recorded and read by any thread without waiting.
+#[derive(Debug)]
+pub struct SharedLogHistogram {
+    counts: Vec<AtomicU64>,
+    buckets: LogHistogram,
+}
+
+impl Default for SharedLogHistogram {
+    fn default() -> Self {
+        SharedLogHistogram {
+            counts: (0..BUCKETS).map(|_| AtomicU64::new(0)).collect(),
+            buckets: LogHistogram::default(),
+        }
+    }
+}
+
+impl SharedLogHistogram {
+    /// Counts a latency in nanoseconds in the nearest bucket.
+    pub fn record(&self, latency_ns: u64) {
+        let bucket = self
+            .buckets
+            .bucket_of(latency_ns as f64 / NANOSECONDS_PER_MS);
+        self.counts[bucket].fetch_add(1, Relaxed);
+    }
+
+    /// Adds what is there now to a histogram.
+    pub fn add_to(&self, sum: &mut LogHistogram) {
+        for (sum_of_bucket, count) in sum.counts.iter_mut().zip(&self.counts) {
+            let count = count.load(Relaxed);
+            *sum_of_bucket += count;
+            sum.total += count;
+        }
+    }
+
+    /// Forgets everything.
+    pub fn clear(&self) {
+        self.counts.iter().for_each(|count| count.store(0, Relaxed));
+    }
+}
+
+/// All that is kept of the latencies of a run.
 ///
 /// Under the real clock each thread owns one and they are merged at the end; under
 /// the virtual clock one serves all.
 #[derive(Debug, Clone)]
 pub struct LatencyRecorder {
     sysbench: LogHistogram,
-    interval: LogHistogram,
     precise: Histogram<u64>,
     sum_ns: u128,
     min_ns: u64,
@@ -111,7 +167,6 @@ impl Default for LatencyRecorder {
     fn default() -> Self {
         Self {
             sysbench: LogHistogram::default(),
-            interval: LogHistogram::default(),
             precise: Histogram::new(3).expect("three digits are within what it supports"),
             sum_ns: 0,
             min_ns: u64::MAX,
@@ -125,24 +180,15 @@ impl LatencyRecorder {
     pub fn record(&mut self, latency_ns: u64) {
         let latency_ms = latency_ns as f64 / NANOSECONDS_PER_MS;
         self.sysbench.record(latency_ms);
-        self.interval.record(latency_ms);
         self.precise.record(latency_ns).expect("it resizes itself");
         self.sum_ns += u128::from(latency_ns);
         self.min_ns = self.min_ns.min(latency_ns);
         self.max_ns = self.max_ns.max(latency_ns);
     }
 
-    /// Ends an interval: its percentile by sysbench's buckets, in milliseconds.
-    pub fn end_interval(&mut self, percent: f64) -> f64 {
-        let latency = self.interval.percentile(percent);
-        self.interval.clear();
-        latency
-    }
-
     /// Forgets everything, for the end of the warm-up.
     pub fn clear(&mut self) {
         self.sysbench.clear();
-        self.interval.clear();
         self.precise.reset();
         self.sum_ns = 0;
         self.min_ns = u64::MAX;
@@ -152,7 +198,6 @@ impl LatencyRecorder {
     /// Adds another recorder's latencies.
     pub fn merge(&mut self, other: &Self) {
         self.sysbench.merge(&other.sysbench);
-        self.interval.merge(&other.interval);
         self.precise.add(&other.precise).expect("it resizes itself");
         self.sum_ns += other.sum_ns;
         self.min_ns = self.min_ns.min(other.min_ns);
@@ -276,14 +321,23 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_forgets_the_one_before() {
-        let mut recorder = LatencyRecorder::default();
-        recorder.record(50_000_000);
-        assert_eq!(two_decimals(recorder.end_interval(95.0)), "50.11");
-        recorder.record(1_000_000);
-        assert_eq!(two_decimals(recorder.end_interval(95.0)), "1.01");
-        assert_eq!(recorder.end_interval(95.0), 0.0);
-        assert_eq!(recorder.count(), 2);
+    fn an_interval_is_what_was_added() {
+        let shared = SharedLogHistogram::default();
+        let now = || {
+            let mut sum = LogHistogram::default();
+            shared.add_to(&mut sum);
+            sum
+        };
+        shared.record(50_000_000);
+        let first = now();
+        assert_eq!(two_decimals(first.percentile(95.0)), "50.11");
+        shared.record(1_000_000);
+        let second = now();
+        assert_eq!(two_decimals(second.since(&first).percentile(95.0)), "1.01");
+        assert_eq!(now().since(&second).percentile(95.0), 0.0);
+        assert_eq!(second.total(), 2);
+        shared.clear();
+        assert_eq!(now().total(), 0);
     }
 
     #[test]

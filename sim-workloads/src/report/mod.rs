@@ -21,4 +21,4 @@ pub mod preamble;
 pub use counters::{ErrorCounters, QueryCounters, ThreadCounters};
 pub use final_report::{FinalReport, LatencyFigures};
 pub use interval::IntervalLine;
-pub use latency::{LatencyRecorder, LogHistogram};
+pub use latency::{LatencyRecorder, LogHistogram, SharedLogHistogram};

@@ -20,7 +20,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::database::{Connection, Database, StatementError};
 use super::gate::Gate;
-use super::recorder::Recorder;
+use super::recorder::{ClientRecorder, Recorder};
 use super::server_layer::ServerLayer;
 use crate::report::QueryCounters;
 use crate::workload::version::RetryRule;
@@ -46,6 +46,7 @@ pub(super) struct Client<D: Database> {
     shared: Arc<Shared<D>>,
     script: Script,
     connection: D::Connection,
+    recorder: ClientRecorder,
     /// Draws statements.
     generator: Xoshiro256PlusPlus,
     /// Draws what the server layer costs.
@@ -73,6 +74,7 @@ impl<D: Database> Client<D> {
             number,
             script,
             connection: shared.database.connect(number),
+            recorder: shared.recorder.of_client(number),
             reseeded: shared.gate.reseeded(),
             shared,
             generator,
@@ -98,6 +100,7 @@ impl<D: Database> Client<D> {
                 self.shared.database.step()?;
             }
         }
+        self.recorder.hand_over(&self.shared.recorder);
         self.connection.close()
     }
 
@@ -121,10 +124,10 @@ impl<D: Database> Client<D> {
             }
         }
         counters.transactions = 1;
-        let latency_ns = (now() - begin) / NANOSECOND;
-        self.shared
-            .recorder
-            .event(self.number, counters, latency_ns);
+        let end = now();
+        let latency_ns = (end - begin) / NANOSECOND;
+        let all = &self.shared.recorder;
+        self.recorder.event(all, end, &counters, latency_ns);
         Ok(())
     }
 

@@ -1,8 +1,8 @@
 //! Where on the host a run has its files: the directory asked for, or a temporary one.
 //!
 //! A temporary directory goes when the run is over, also when it fails, and when it is
-//! interrupted (Ctrl-C) or told to end: a thread waits for those signals, removes what
-//! there is, and then lets the signal do what it would have done.
+//! interrupted (Ctrl-C) or told to end: a thread waits for those signals, ends the
+//! [children], removes what there is, and then lets the signal do what it would have done.
 
 use std::fs;
 use std::io;
@@ -17,6 +17,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use tempfile::TempDir;
 
+use super::children;
 use super::plan::RunFiles;
 
 /// A directory of the host for a run's files.
@@ -138,8 +139,8 @@ impl Drop for TemporaryDirectory {
     }
 }
 
-/// Starts the thread that removes directories when a signal comes, once.
-fn watch_for_signals() -> io::Result<()> {
+/// Starts the thread that ends children and removes directories when a signal comes, once.
+pub(super) fn watch_for_signals() -> io::Result<()> {
     static STARTED: Once = Once::new();
     let mut started = Ok(());
     STARTED.call_once(|| {
@@ -147,6 +148,7 @@ fn watch_for_signals() -> io::Result<()> {
             let thread = std::thread::Builder::new().name("signals".into());
             thread.spawn(move || {
                 if let Some(signal) = signals.forever().next() {
+                    children::end_all(signal);
                     // The process ends with this thread; nobody is to make another one.
                     let directories = directories();
                     for path in directories.iter() {

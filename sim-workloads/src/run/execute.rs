@@ -11,6 +11,7 @@ use super::machine::Machine;
 use super::measure::{Drive, Measurement, measure};
 use super::plan::{RunFiles, RunPlan};
 use super::pool_memory;
+use crate::complaint::in_words;
 use crate::report::IntervalLine;
 use crate::report::json::RunDocument;
 
@@ -75,6 +76,9 @@ pub struct RunResult {
     pub measurement: Measurement,
     /// The document made of it.
     pub document: RunDocument,
+    /// Why the changes are not in the data directory that was to keep them, or the database
+    /// could not be closed: what was measured before is good.
+    pub unwritten: Option<String>,
 }
 
 /// Carries a plan out. A data directory that is kept has the run's changes in it when all
@@ -82,7 +86,8 @@ pub struct RunResult {
 ///
 /// # Errors
 /// If there is no memory for the buffer pool, machine or files cannot be made, or the
-/// engine cannot go on.
+/// engine cannot go on. What fails after the measurement is in
+/// [`unwritten`](RunResult::unwritten).
 pub fn execute<S: Server>(
     plan: &RunPlan,
     mut watch: impl Watch + 'static,
@@ -100,18 +105,20 @@ pub fn execute<S: Server>(
         let drive = Drive::new(&inside);
         let measurement = measure(&server, &drive, |line| watch.interval(line))?;
         let mut warnings = server.take_warnings();
-        server.clone().close()?;
+        let closed = server.clone().close();
         warnings.extend(server.take_warnings());
-        Ok((measurement, warnings))
+        Ok((measurement, warnings, closed))
     })?;
-    let (measurement, warnings) = ran?;
-    if matches!(plan.files, RunFiles::Kept(_)) {
-        machine.write_out()?;
-    }
+    let (measurement, warnings, closed) = ran?;
+    let written = closed.and_then(|()| match plan.files {
+        RunFiles::Kept(_) => machine.write_out(),
+        _ => Ok(()),
+    });
     let document = document(plan, &measurement, warnings, &usage);
     Ok(RunResult {
         measurement,
         document,
+        unwritten: written.err().map(|error| in_words(&error)),
     })
 }
 

@@ -1,16 +1,21 @@
 //! Who may begin another event: the ends by time, by number, and by failure; and a pause
 //! in which nobody may, for a snapshot.
+//!
+//! Under the real clock clients look at the clock themselves: the main task, which is one
+//! thread among them, may get a CPU long after the measurement should have ended.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst};
 
-use innosim_engine::runtime::time::NEVER;
-use innosim_engine::runtime::{Event, WaitKind};
+use innosim_engine::runtime::time::{NEVER, Time};
+use innosim_engine::runtime::{Event, WaitKind, now};
 
 /// The gate that clients pass before each event. During the warm-up all pass and nobody
 /// is counted.
 #[derive(Debug)]
 pub(super) struct Gate {
     closed: AtomicBool,
+    /// No event begins from here on; `NEVER` where only [`close`](Self::close) ends it.
+    deadline: AtomicU64,
     counting: AtomicBool,
     /// Events that may still begin once they are counted.
     left: AtomicU64,
@@ -29,6 +34,7 @@ impl Gate {
     pub fn new(events: Option<u64>) -> Self {
         Gate {
             closed: AtomicBool::new(false),
+            deadline: AtomicU64::new(NEVER),
             counting: AtomicBool::new(false),
             left: AtomicU64::new(events.unwrap_or(u64::MAX)),
             paused: AtomicBool::new(false),
@@ -42,6 +48,11 @@ impl Gate {
     /// The measurement begins: events count from here on.
     pub fn count_from_now(&self) {
         self.counting.store(true, SeqCst);
+    }
+
+    /// The gate closes by itself at this instant of the real clock.
+    pub fn close_at(&self, deadline: Time) {
+        self.deadline.store(deadline, SeqCst);
     }
 
     /// Whether another event may begin; waits for the end of a pause.
@@ -109,14 +120,24 @@ impl Gate {
         self.closed.store(true, SeqCst);
     }
 
-    /// Whether the gate was closed.
+    /// Whether the gate was closed, or has closed itself.
     pub fn is_closed(&self) -> bool {
-        self.closed.load(SeqCst)
+        if self.closed.load(SeqCst) {
+            return true;
+        }
+        let deadline = self.deadline.load(SeqCst);
+        let is_over = deadline != NEVER && now() >= deadline;
+        if is_over {
+            self.close();
+        }
+        is_over
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use innosim_engine::runtime::time::SECOND;
+
     use super::*;
 
     #[test]
@@ -133,5 +154,15 @@ mod tests {
         assert!((0..10).all(|_| gate.next_event()));
         gate.close();
         assert!(!gate.next_event());
+    }
+
+    #[test]
+    fn it_closes_by_itself() {
+        let gate = Gate::new(None);
+        gate.close_at(now() + 3_600 * SECOND);
+        assert!(gate.next_event());
+        gate.close_at(now());
+        assert!(!gate.next_event());
+        assert!(gate.is_closed());
     }
 }

@@ -10,6 +10,10 @@
 //! The main task sleeps between the ends of intervals and reads counters there; clients
 //! never wait for it. By time the measurement ends at its instant, whatever is under way;
 //! by number of events it ends when the last of them has.
+//!
+//! Under the real clock the main task may get a CPU late, where clients want all of them. So
+//! clients end by the clock, not by its word; an event counts by its own end; and an interval
+//! is as long as it was.
 
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -252,39 +256,49 @@ impl<D: Database> Driving<D> {
         let metrics_before = shared.database.snapshot();
         let runtime_before = runtime_statistics();
         let start = now();
-        shared.recorder.clear();
+        let deadline = length.time.map_or(NEVER, |time| start.saturating_add(time));
+        let is_virtual = runtime::is_virtual();
+        // Under the virtual clock the main task is never late, and says itself when it ends.
+        let latest = if is_virtual { NEVER } else { deadline };
+        shared.recorder.begin(start, deadline);
+        shared.gate.close_at(latest);
         shared.gate.count_from_now();
         self.clients();
 
-        let deadline = length.time.map_or(NEVER, |time| start + time);
         let drive = self.drive.clone();
         let mut series = Series::new(&shared, &drive, start);
         loop {
             let ended = self.clients().ended_before(series.next.min(deadline));
             let at = now();
-            if ended {
+            if ended && at < latest {
                 break;
             }
             if at >= series.next {
-                on_interval(&series.end_interval(at));
+                on_interval(&series.end_interval(latest));
             }
             if at >= deadline {
                 break;
             }
         }
         let intervals = series.intervals;
-        let measurement = Measurement {
-            time: now() - start,
-            counters: shared.recorder.counters(),
-            latency: shared.recorder.latency(),
-            clients: shared.recorder.clients(),
-            intervals,
-            runtime: runtime_statistics().since(&runtime_before),
-            metrics: shared.database.snapshot().since(&metrics_before),
-        };
+        let time = now().min(latest) - start;
+        // What clients do until they notice does not count. Under the real clock that is
+        // known of each event, and what they have kept to themselves is added before.
+        let at_the_end = is_virtual.then(|| shared.recorder.recorded());
+        let runtime = runtime_statistics().since(&runtime_before);
+        let metrics = shared.database.snapshot().since(&metrics_before);
         shared.gate.close();
         self.clients.take().map_or(Ok(()), Clients::join)?;
-        Ok(measurement)
+        let recorded = at_the_end.unwrap_or_else(|| shared.recorder.recorded());
+        Ok(Measurement {
+            time,
+            counters: recorded.counters,
+            latency: recorded.latency,
+            clients: recorded.clients,
+            intervals,
+            metrics,
+            runtime,
+        })
     }
 }
 
@@ -316,8 +330,10 @@ impl<'a, D: Database> Series<'a, D> {
         }
     }
 
-    fn end_interval(&mut self, at: Time) -> IntervalLine {
+    /// Ends the interval now; nothing counts after `latest`.
+    fn end_interval(&mut self, latest: Time) -> IntervalLine {
         let counted = self.shared.recorder.counters();
+        let at = now().min(latest);
         let line = IntervalLine {
             elapsed_s: to_seconds(at - self.start),
             threads: self.clients,

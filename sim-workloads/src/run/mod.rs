@@ -10,6 +10,7 @@
 //! * [`plan`] – everything read and checked, with all problems at once; [`not_built`] is
 //!   what a flavor lacks.
 //! * [`data_directory`], [`space`] – where on the host the files are, and whether they fit.
+//! * [`children`] – processes that end with this one.
 //! * [`machine`] – the simulation or the host.
 //! * [`database`] – what the driver asks of an engine.
 //! * [`measure`] – clients, phases, intervals; [`server_layer`] is what their statements
@@ -20,6 +21,7 @@
 //! * [`text`] – what is printed.
 
 pub mod arguments;
+pub mod children;
 mod client;
 pub mod data_directory;
 pub mod database;

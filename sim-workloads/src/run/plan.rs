@@ -13,6 +13,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use innosim_engine::redo_log::RedoSettings;
 use innosim_engine::runtime::profile::SpinSettings;
 use innosim_engine::runtime::time::{Time, from_seconds};
 use innosim_engine::runtime::virtual_clock::Settle;
@@ -285,8 +286,13 @@ impl RunArguments {
         options.set(&format!("innodb_buffer_pool_size={pool}"));
         // What is wrong with these is wrong with the others, too.
         let loading = examine(flavor, &options, facts, scale).settings;
-        if let Err(errors) = &settings {
-            errors.iter().for_each(|error| problems.add(error));
+        match &settings {
+            Err(errors) => errors.iter().for_each(|error| problems.add(error)),
+            Ok(settings) => {
+                if let Err(error) = RedoSettings::from_variables(settings) {
+                    problems.add(error);
+                }
+            }
         }
         if let Err(error) = &machine {
             problems.add(error);

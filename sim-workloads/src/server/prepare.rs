@@ -149,7 +149,15 @@ fn missing(plan: &RunPlan, directory: &Path) -> anyhow::Result<Vec<TableSpec>> {
     if !dictionary_file::exists(&files, directory)? {
         return Ok(tables.to_vec());
     }
-    let content = dictionary_file::read(&files, directory)?;
+    let content = match &plan.files {
+        // Another user's, perhaps, which the engine's way of opening would want to write to.
+        RunFiles::Base(_) => {
+            let path = directory.join(dictionary_file::DICTIONARY_FILE);
+            let text = std::fs::read(&path).with_context(|| path.display().to_string())?;
+            dictionary_file::from_text(&path, &text)?
+        }
+        _ => dictionary_file::read(&files, directory)?,
+    };
     let mut missing = Vec::new();
     for table in tables {
         let definition = definition(table)?;

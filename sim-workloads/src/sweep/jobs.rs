@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use super::grid::GridPoint;
 use crate::progress::Progress;
 use crate::report::json::RunDocument;
+use crate::run::children::StartedChild;
 
 /// What came of one run.
 pub type Outcome = Result<RunDocument, String>;
@@ -79,12 +80,16 @@ impl Runner {
 
     /// Carries one run out.
     pub fn run(&self, point: &GridPoint) -> Outcome {
-        let output = Command::new(&self.program)
+        let mut command = Command::new(&self.program);
+        command
             .args(&self.arguments)
             .args(point.arguments.command_line())
             .args(["--json", "-"])
             .stdin(Stdio::null())
-            .output()
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let output = StartedChild::start(&mut command)
+            .and_then(StartedChild::output)
             .map_err(|error| format!("{}: {error}", self.program.display()))?;
         if !output.status.success() {
             let message = String::from_utf8_lossy(&output.stderr);

@@ -220,3 +220,35 @@ fn one_seed_gives_one_run() {
     };
     assert_eq!(run(), run());
 }
+
+#[test]
+fn clients_that_want_every_cpu_end_in_time_and_all_is_counted() {
+    let length = Length {
+        warm_up: 100 * MILLISECOND,
+        time: Some(SECOND),
+        events: None,
+    };
+    let drive = Drive {
+        interval: 250 * MILLISECOND,
+        ..drive("oltp_point_select", 200, length)
+    };
+    let database = Arc::new(Sleeping::new(0));
+    let mut lines = Vec::new();
+    let begin = std::time::Instant::now();
+    let measurement = RealMachine::new(1)
+        .run(|| measure(&database, &drive, |line| lines.push(*line)))
+        .unwrap();
+    let took = begin.elapsed().as_secs_f64();
+    assert!(took < 10.0, "{took} s");
+    assert_eq!(measurement.time, SECOND);
+    let counters = measurement.counters;
+    assert!(counters.transactions > 0);
+    assert_eq!(measurement.latency.count(), counters.transactions);
+    let events: u64 = measurement.clients.iter().map(|client| client.events).sum();
+    assert_eq!(events, counters.transactions);
+    let of_lines: u64 = lines.iter().map(|line| line.counters.transactions).sum();
+    // Each client may have one event that ended in time and was counted a moment later.
+    assert!(counters.transactions - of_lines <= 200, "{of_lines}");
+    let length: f64 = lines.iter().map(|line| line.length_s).sum();
+    assert!((length - 1.0).abs() < 1e-9, "{length}");
+}

@@ -163,3 +163,22 @@ fn the_real_clock_is_on_this_host() {
     let last = plan.warnings.last().unwrap();
     assert!(last.starts_with("the run is on this host"), "{last}");
 }
+
+#[test]
+fn a_scale_that_leaves_no_redo_log_is_refused_before_anything_is_done() {
+    for (flavor, variable) in [
+        ("mysql-8.4", "innodb_redo_log_capacity = 104857600"),
+        ("mysql-5.7", "innodb_log_file_size = 50331648"),
+    ] {
+        let call = |scale: &str| RunArguments {
+            scale: Some(scale.into()),
+            flavor: Some(flavor.into()),
+            ..arguments()
+        };
+        let problems = call("10000").plan().unwrap_err().to_string();
+        for part in [variable, "--scale 10000", "accepted are at least"] {
+            assert!(problems.contains(part), "{problems}");
+        }
+        call("1000").plan().unwrap();
+    }
+}
