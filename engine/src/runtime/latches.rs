@@ -13,7 +13,7 @@ use lock_api::{RawMutex as _, RawRwLock as _, RawRwLockUpgrade as _};
 
 use super::ambient;
 use super::latch_class::{LatchClass, LatchMode};
-use super::tasks::now;
+use super::tasks::real_now;
 use super::time::Time;
 use super::virtual_clock::{Simulation, VirtualLatch};
 use super::wait_kind::WaitKind;
@@ -35,10 +35,10 @@ fn take_really(
     waiting_for: impl FnOnce() -> WaitKind,
 ) -> Held {
     if !try_lock() {
-        let (kind, start) = (waiting_for(), now());
+        let (kind, start) = (waiting_for(), real_now());
         lock();
         if let Some(task) = ambient::real_task() {
-            task.waited_for_latch(class, kind, now().saturating_sub(start));
+            task.waited_for_latch(class, kind, real_now().saturating_sub(start));
         }
     }
     taken_really(class)
@@ -48,7 +48,7 @@ fn take_really(
 #[inline]
 fn taken_really(class: LatchClass) -> Held {
     match ambient::real_task() {
-        Some(task) if task.took(class) => Held { since: now() },
+        Some(task) if task.took(class) => Held { since: real_now() },
         _ => Held { since: 0 },
     }
 }
@@ -59,7 +59,7 @@ fn release_really(class: LatchClass, held: &Held) {
     if held.since != 0
         && let Some(task) = ambient::real_task()
     {
-        task.held(class, now().saturating_sub(held.since));
+        task.held(class, real_now().saturating_sub(held.since));
     }
 }
 
@@ -224,22 +224,25 @@ impl RawRwLock {
 
     #[inline]
     fn acquire(&self, mode: LatchMode, waiting_for: impl FnOnce() -> WaitKind) -> Held {
-        let simulation = ambient::simulation();
-        if simulation.is_null() {
-            let lock = || {
-                match mode {
-                    LatchMode::S => self.real.lock_shared(),
-                    LatchMode::SX => self.real.lock_upgradable(),
-                    LatchMode::X => self.real.lock_exclusive(),
-                };
-            };
-            return take_really(self.class, || self.try_really(mode), lock, waiting_for);
+        if !ambient::simulation().is_null() {
+            return self.acquire_virtually(mode, waiting_for);
         }
-        // SAFETY: the current task calls, and no reference into the simulation is live.
-        let since = unsafe {
-            let half = &self.virtual_half;
-            Simulation::latch(simulation, half, self.class, mode, waiting_for)
+        let lock = || {
+            match mode {
+                LatchMode::S => self.real.lock_shared(),
+                LatchMode::SX => self.real.lock_upgradable(),
+                LatchMode::X => self.real.lock_exclusive(),
+            };
         };
+        take_really(self.class, || self.try_really(mode), lock, waiting_for)
+    }
+
+    /// Apart, as [`release_virtually`](Self::release_virtually).
+    #[inline(never)]
+    fn acquire_virtually(&self, mode: LatchMode, waiting_for: impl FnOnce() -> WaitKind) -> Held {
+        let (simulation, half) = (ambient::simulation(), &self.virtual_half);
+        // SAFETY: the current task calls, and no reference into the simulation is live.
+        let since = unsafe { Simulation::latch(simulation, half, self.class, mode, waiting_for) };
         Held { since }
     }
 
@@ -283,22 +286,33 @@ impl RawRwLock {
     /// The latch is held in this mode.
     #[inline]
     unsafe fn release(&self, mode: LatchMode, held: Held) {
-        let simulation = ambient::simulation();
+        if !ambient::simulation().is_null() {
+            // SAFETY: by the caller's promise; otherwise as in `acquire`.
+            return unsafe { self.release_virtually(mode, held) };
+        }
+        release_really(self.class, &held);
         let token = lock_api::GuardSend::new();
-        // SAFETY: by the caller's promise; otherwise as in `acquire`.
+        // SAFETY: by the caller's promise.
         unsafe {
-            if simulation.is_null() {
-                release_really(self.class, &held);
-                match mode {
-                    LatchMode::S => self.real.unlock_shared(token),
-                    LatchMode::SX => self.real.unlock_upgradable(token),
-                    LatchMode::X => self.real.unlock_exclusive(token),
-                }
-            } else {
-                let half = &self.virtual_half;
-                Simulation::unlatch(simulation, half, self.class, mode, held.since);
+            match mode {
+                LatchMode::S => self.real.unlock_shared(token),
+                LatchMode::SX => self.real.unlock_upgradable(token),
+                LatchMode::X => self.real.unlock_exclusive(token),
             }
         }
+    }
+
+    /// Apart, and with a look of its own, so that what is left of
+    /// [`release`](Self::release) is small enough to be inlined.
+    ///
+    /// # Safety
+    /// As there; there is a simulation, and its current task calls.
+    #[inline(never)]
+    unsafe fn release_virtually(&self, mode: LatchMode, held: Held) {
+        let simulation = ambient::simulation();
+        let half = &self.virtual_half;
+        // SAFETY: by the caller's promise.
+        unsafe { Simulation::unlatch(simulation, half, self.class, mode, held.since) }
     }
 }
 

@@ -127,12 +127,18 @@ pub fn is_unwinding() -> bool {
 pub fn now() -> Time {
     let simulation = ambient::simulation();
     if simulation.is_null() {
-        let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-        (time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64) * NANOSECOND
+        real_now()
     } else {
         // SAFETY: the current task calls.
         unsafe { Simulation::task_time(simulation) }
     }
+}
+
+/// As [`now`], where it is known that the clock is the real one.
+#[inline(never)]
+pub(super) fn real_now() -> Time {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    (time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64) * NANOSECOND
 }
 
 /// Adds CPU work, in picoseconds at full speed, to the task's debt. Nothing under
