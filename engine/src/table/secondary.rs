@@ -13,12 +13,13 @@
 //! off again.
 
 use super::error::TableError;
+use super::locking::lock_converted;
 use super::store::{RowSession, RowStore};
 use crate::btree::{
     self, BtreeLatch, Index, Position, TreeIntention, optimistic_insert, pessimistic_insert,
     search_leaf,
 };
-use crate::lock::{InsertCheck, LockOutcome, RecordLockMode};
+use crate::lock::{InsertCheck, LockOutcome};
 use crate::page::SearchMode;
 use crate::page::record_compare::KeyField;
 use crate::redo_log::MiniTransaction;
@@ -145,14 +146,8 @@ fn lock_changed(
     mtr: &MiniTransaction<'_>,
     position: &Position,
 ) -> Result<LockOutcome, TableError> {
-    let page = mtr.page_id(position.leaf);
-    if !store.locks.is_page_locked(page) {
+    if !store.locks.is_page_locked(mtr.page_id(position.leaf)) {
         return Ok(LockOutcome::Granted);
     }
-    let heap = position.record(mtr).heap_number();
-    let mode = RecordLockMode::EXCLUSIVE_RECORD;
-    let outcome = store
-        .locks
-        .lock_record(&mut transaction.locks, page, heap, mode)?;
-    Ok(outcome)
+    lock_converted(store, transaction, mtr, position)
 }
