@@ -78,14 +78,28 @@ impl PageHash {
     }
 
     /// The frame of a page, which is fixed for the caller before the latch is released.
-    #[inline]
     pub(super) fn find_and_fix(&self, blocks: &[ControlBlock], page: PageId) -> Option<u32> {
         let place = self.place(page);
         let part = self.parts[place.part].read();
         cpu(Cost::PageHashLookup);
-        let frame = part.find(blocks, place, page)?;
-        blocks[frame as usize].fix();
-        Some(frame)
+        part.find_and_fix(blocks, place, page)
+    }
+
+    /// As [`find_and_fix`](Self::find_and_fix), after the price of a page get: what nearly
+    /// all gets do. Asks once which clock this is, not at each charge and at the latch.
+    #[inline]
+    pub(super) fn get_and_fix(&self, blocks: &[ControlBlock], page: PageId) -> Option<u32> {
+        let place = self.place(page);
+        match self.parts[place.part].read_if_real() {
+            Some(part) => part.find_and_fix(blocks, place, page),
+            None => self.get_and_fix_virtually(blocks, page),
+        }
+    }
+
+    #[inline(never)]
+    fn get_and_fix_virtually(&self, blocks: &[ControlBlock], page: PageId) -> Option<u32> {
+        cpu(Cost::PageGet);
+        self.find_and_fix(blocks, page)
     }
 
     /// The part of a page, to look it up.
@@ -176,6 +190,13 @@ impl Part {
             frame = block.hash_next.load(Relaxed);
         }
         None
+    }
+
+    #[inline]
+    fn find_and_fix(&self, blocks: &[ControlBlock], place: Place, page: PageId) -> Option<u32> {
+        let frame = self.find(blocks, place, page)?;
+        blocks[frame as usize].fix();
+        Some(frame)
     }
 }
 

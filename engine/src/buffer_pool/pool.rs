@@ -152,20 +152,19 @@ impl BufferPool {
     /// # Errors
     /// If the page cannot be read, is damaged, or no frame becomes free; or if it is not
     /// in the pool and `mode` says that this is enough.
-    #[inline]
+    #[inline(always)]
     pub fn fix(
         &self,
         page: PageId,
         mode: FixMode,
         waits: &mut Waits,
     ) -> Result<BlockHandle, BufferPoolError> {
-        cpu(Cost::PageGet);
         self.metrics
             .shard(waits.shard)
             .increment(Counter::BufferPoolReadRequests);
         let number = instance_of(page, self.instances.len());
         let instance = &self.instances[number];
-        let found = instance.hash.find_and_fix(&instance.blocks, page);
+        let found = instance.hash.get_and_fix(&instance.blocks, page);
         let frame = match found {
             Some(frame) if instance.block(frame).io() != IoState::Read => frame,
             _ => self.fix_slow(number, page, mode, found, waits)?,
@@ -253,7 +252,7 @@ impl BufferPool {
 
     /// Latches a fixed page. Waiting for a read counts as [`WaitKind::PageRead`], and a
     /// writer's waiting for the end of a flush as [`WaitKind::FlushedPage`].
-    #[inline]
+    #[inline(always)]
     pub fn lock_page(&self, handle: BlockHandle, mode: LatchMode) -> Held {
         let block = self.instances[handle.instance()].block(handle.frame);
         block.latch.lock(mode, || match (block.io(), mode) {
@@ -293,20 +292,29 @@ impl BufferPool {
     }
 
     /// The page was used: notes the first use, and applies the young rule.
-    #[inline]
+    #[inline(always)]
     pub(super) fn touch(&self, instance: &Instance, frame: u32) {
-        let block = instance.block(frame);
-        let first_use = block.access_time();
+        let first_use = instance.block(frame).access_time();
         if first_use == 0 {
-            cpu(Cost::PageFirstUse);
-            block.set_access_time(self.milliseconds());
+            self.note_first_use(instance, frame);
         }
-        let evictions = instance.evictions();
-        if evictions == 0 {
-            return;
+        if instance.evictions() != 0 {
+            self.apply_young_rule(instance, frame, first_use);
         }
+    }
+
+    #[inline(never)]
+    fn note_first_use(&self, instance: &Instance, frame: u32) {
+        cpu(Cost::PageFirstUse);
+        instance.block(frame).set_access_time(self.milliseconds());
+    }
+
+    /// By itself: a pool that holds the whole data never comes here.
+    #[inline(never)]
+    fn apply_young_rule(&self, instance: &Instance, frame: u32, first_use: u32) {
+        let block = instance.block(frame);
         let page = YoungSnapshot {
-            evictions,
+            evictions: instance.evictions(),
             stamp: block.freed_page_clock(),
             is_old: block.is_old(),
             first_use,

@@ -96,16 +96,21 @@ impl Memo {
     }
 
     /// The slot of a page that is held. What was latched last is looked at first.
-    #[inline]
-    pub(super) fn find_page(&mut self, page: PageId) -> Option<(u32, &mut PageSlot)> {
-        self.slots
-            .iter_mut()
-            .enumerate()
-            .rev()
-            .find_map(|(index, slot)| match slot {
-                Slot::Page(slot) if slot.page == page => Some((index as u32, slot)),
-                _ => None,
-            })
+    #[inline(always)]
+    pub(super) fn find_page(&self, page: PageId) -> Option<u32> {
+        let held = |slot: &Slot| matches!(slot, Slot::Page(slot) if slot.page == page);
+        self.slots.iter().rposition(held).map(|index| index as u32)
+    }
+
+    /// The page in a slot.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub(super) fn page_slot(&mut self, index: u32) -> &mut PageSlot {
+        match &mut self.slots[index as usize] {
+            Slot::Page(slot) => slot,
+            _ => panic!("slot {index} of the memo holds no page"),
+        }
     }
 
     /// The slot of another latch that is held.

@@ -78,15 +78,17 @@ impl<'m> MiniTransaction<'m> {
     ///
     /// # Errors
     /// As there.
-    #[inline]
+    // With all that it does on its way to a page in the pool, but by itself: searches have
+    // two or three calls of it.
+    #[inline(never)]
     pub fn fix_with(
         &mut self,
         page: PageId,
         mode: LatchMode,
         how: FixMode,
     ) -> Result<PageHandle, PageAccessError> {
-        if let Some(handle) = self.use_again(page, mode) {
-            return Ok(handle);
+        if let Some(slot) = self.context.memo.find_page(page) {
+            return Ok(self.use_again(slot, mode));
         }
         let pool = &self.pages.pool;
         let block = pool.fix(page, how, &mut self.context.waits)?;
@@ -104,8 +106,8 @@ impl<'m> MiniTransaction<'m> {
         page: PageId,
         mode: LatchMode,
     ) -> Result<Option<PageHandle>, PageAccessError> {
-        if let Some(handle) = self.use_again(page, mode) {
-            return Ok(Some(handle));
+        if let Some(slot) = self.context.memo.find_page(page) {
+            return Ok(Some(self.use_again(slot, mode)));
         }
         let pool = &self.pages.pool;
         let block = pool.fix(page, FixMode::Normal, &mut self.context.waits)?;
@@ -123,8 +125,8 @@ impl<'m> MiniTransaction<'m> {
     /// # Errors
     /// As for [`fix`](Self::fix).
     pub fn fix_new(&mut self, page: PageId) -> Result<PageHandle, PageAccessError> {
-        if let Some(handle) = self.use_again(page, LatchMode::X) {
-            return Ok(handle);
+        if let Some(slot) = self.context.memo.find_page(page) {
+            return Ok(self.use_again(slot, LatchMode::X));
         }
         let pool = &self.pages.pool;
         let block = pool.fix_new(page, &mut self.context.waits)?;
@@ -133,33 +135,33 @@ impl<'m> MiniTransaction<'m> {
     }
 
     /// The handle of a page that is held already.
-    #[inline]
-    fn use_again(&mut self, page: PageId, mode: LatchMode) -> Option<PageHandle> {
+    #[inline(never)]
+    fn use_again(&mut self, index: u32, mode: LatchMode) -> PageHandle {
         let pool = &self.pages.pool;
-        let (index, slot) = self.context.memo.find_page(page)?;
+        let slot = self.context.memo.page_slot(index);
         if slot.mode < mode {
             assert!(
                 slot.mode == LatchMode::SX,
-                "{page} is held in S and wanted in {mode:?}"
+                "{} is held in S and wanted in {mode:?}",
+                slot.page
             );
             // SAFETY: held in SX, as the memo says.
             unsafe { pool.latch(slot.block).upgrade() };
             slot.mode = LatchMode::X;
         }
         slot.uses += 1;
-        Some(PageHandle {
+        PageHandle {
             slot: index,
             number: slot.number,
-        })
+        }
     }
 
     /// The handle of a page, if it is held, without asking for it once more.
     pub fn held_page(&mut self, page: PageId) -> Option<PageHandle> {
-        let (index, slot) = self.context.memo.find_page(page)?;
-        Some(PageHandle {
-            slot: index,
-            number: slot.number,
-        })
+        let memo = &mut self.context.memo;
+        let slot = memo.find_page(page)?;
+        let number = memo.page_slot(slot).number;
+        Some(PageHandle { slot, number })
     }
 
     /// The bytes of a page.

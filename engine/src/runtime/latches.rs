@@ -227,6 +227,11 @@ impl RawRwLock {
         if !ambient::simulation().is_null() {
             return self.acquire_virtually(mode, waiting_for);
         }
+        self.acquire_really(mode, waiting_for)
+    }
+
+    #[inline(always)]
+    fn acquire_really(&self, mode: LatchMode, waiting_for: impl FnOnce() -> WaitKind) -> Held {
         let lock = || {
             match mode {
                 LatchMode::S => self.real.lock_shared(),
@@ -290,7 +295,15 @@ impl RawRwLock {
             // SAFETY: by the caller's promise; otherwise as in `acquire`.
             return unsafe { self.release_virtually(mode, held) };
         }
-        release_really(self.class, &held);
+        // SAFETY: by the caller's promise, and there is no simulation.
+        unsafe { self.release_really(mode, &held) }
+    }
+
+    /// # Safety
+    /// The latch is held in this mode, under the real clock.
+    #[inline(always)]
+    unsafe fn release_really(&self, mode: LatchMode, held: &Held) {
+        release_really(self.class, held);
         let token = lock_api::GuardSend::new();
         // SAFETY: by the caller's promise.
         unsafe {
@@ -431,6 +444,24 @@ impl<T> RwLock<T> {
         self.0.read()
     }
 
+    /// As [`read`](Self::read), but under the virtual clock nothing happens, and `None` is
+    /// returned: for a path so short that it should ask only once which clock this is.
+    /// Whoever gets `None` takes the latch with `read`.
+    #[inline]
+    pub fn read_if_real(&self) -> Option<RealReadGuard<'_, T>> {
+        if !ambient::simulation().is_null() {
+            return None;
+        }
+        // SAFETY: what is taken here the guard releases.
+        let raw = unsafe { self.0.raw() };
+        Some(RealReadGuard {
+            held: raw.acquire_really(LatchMode::S, || WaitKind::Latch),
+            raw,
+            // SAFETY: the latch is held in S as long as the guard lives.
+            value: unsafe { &*self.0.data_ptr() },
+        })
+    }
+
     /// Takes the latch in SX.
     #[inline]
     pub fn upgradable_read(&self) -> RwLockUpgradableReadGuard<'_, T> {
@@ -441,6 +472,30 @@ impl<T> RwLock<T> {
     #[inline]
     pub fn write(&self) -> RwLockWriteGuard<'_, T> {
         self.0.write()
+    }
+}
+
+/// An [`RwLock`] open for reading under the real clock; see [`RwLock::read_if_real`].
+pub struct RealReadGuard<'a, T> {
+    raw: &'a RawRwLock,
+    held: Held,
+    value: &'a T,
+}
+
+impl<T> std::ops::Deref for RealReadGuard<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        self.value
+    }
+}
+
+impl<T> Drop for RealReadGuard<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: the latch is held in S, and was taken under the real clock.
+        unsafe { self.raw.release_really(LatchMode::S, &self.held) }
     }
 }
 

@@ -341,6 +341,7 @@ impl TransactionSystem {
 
     /// The transaction leaves all lists; its changes are seen by views that are opened from
     /// now on, its locks are released, and the object is ready for the next one.
+    #[inline(never)]
     pub(super) fn retire(&self, transaction: &mut Transaction, number: Option<TrxNo>) {
         let rules = self.settings.rules;
         if transaction.is_listed && self.uses_shards() {
