@@ -10,11 +10,18 @@
 //!   page 9:                       oldest = start of B, newest = end of B
 //! ```
 
-use super::control_block::IoState;
+use super::control_block::{ControlBlock, IoState};
 use super::pool::{BlockHandle, BufferPool};
 use crate::metrics::Counter;
 use crate::page::Lsn;
 use crate::runtime::{self, Cost, cpu, cpu_times};
+
+/// Whether a page that is changed now has to be put into its flush list: a clean one, or
+/// one whose copy is on its way to the disk. While the page is latched in X the answer
+/// stays the same: nobody begins to write it.
+fn enters_flush_list(block: &ControlBlock) -> bool {
+    block.oldest_modification() == 0 || block.io() == IoState::WriteCopied
+}
 
 impl BufferPool {
     /// Notes that a mini-transaction has changed a page. Its redo is the range from
@@ -31,7 +38,7 @@ impl BufferPool {
         self.metrics
             .shard(handle.instance())
             .increment(Counter::BufferPoolWriteRequests);
-        if block.oldest_modification() != 0 && block.io() != IoState::WriteCopied {
+        if !enters_flush_list(block) {
             return;
         }
         let mut list = instance.flush_list();
@@ -47,6 +54,11 @@ impl BufferPool {
         cpu(Cost::FlushListChange);
         block.set_dirty_since(runtime::now());
         instance.note_dirty_length(&list);
+    }
+
+    /// Whether a changed page, latched in X, will enter its flush list when that is noted.
+    pub fn would_enter_flush_list(&self, handle: BlockHandle) -> bool {
+        enters_flush_list(self.instances[handle.instance()].block(handle.frame))
     }
 
     /// The oldest modification that is not in its data file, over all instances; `None`

@@ -380,11 +380,16 @@ mod tests {
             let at_note = at_note.clone();
             spawn("slow", move || {
                 let count = go_on.reset();
-                log.append(&[1; 100], 0, |start, _| {
-                    at_note.set();
-                    go_on.wait(count, NEVER, WaitKind::Other);
-                    list.enter(start);
-                })
+                log.append(
+                    &[1; 100],
+                    0,
+                    || true,
+                    |start, _| {
+                        at_note.set();
+                        go_on.wait(count, NEVER, WaitKind::Other);
+                        list.enter(start);
+                    },
+                )
             })
         };
         at_note.wait(count, NEVER, WaitKind::Other);
@@ -400,10 +405,15 @@ mod tests {
             let task = slow(&log, &list, &go_on);
             // A later one has come, and its page is in its file already.
             let mut later = 0;
-            let end = log.append(&[2; 3000], 0, |start, _| {
-                later = start;
-                list.enter(start);
-            });
+            let end = log.append(
+                &[2; 3000],
+                0,
+                || true,
+                |start, _| {
+                    later = start;
+                    list.enter(start);
+                },
+            );
             log.flush_up_to(end);
             list.written(later);
             assert_eq!(list.oldest_modification(), None);
@@ -426,10 +436,15 @@ mod tests {
             let go_on = Arc::new(Event::new());
             let task = slow(&log, &list, &go_on);
             let mut later = 0;
-            let end = log.append(&[2; 3000], 0, |start, _| {
-                later = start;
-                list.enter(start);
-            });
+            let end = log.append(
+                &[2; 3000],
+                0,
+                || true,
+                |start, _| {
+                    later = start;
+                    list.enter(start);
+                },
+            );
             log.flush_up_to(end);
             go_on.set();
             task.join();

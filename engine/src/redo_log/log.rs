@@ -18,7 +18,9 @@ use super::write::{FlushTimes, FlusherState, WriterState};
 use crate::metrics::{Counter, Metrics, WaitFamily};
 use crate::page::Lsn;
 use crate::runtime::files::FileSystem;
-use crate::runtime::{self, Event, LatchClass, Mutex, MutexGuard, Replaceable, WaitKind, sleep};
+use crate::runtime::{
+    self, Cost, Event, LatchClass, Mutex, MutexGuard, Replaceable, WaitKind, cpu, sleep,
+};
 
 /// The redo log; see the module's opening.
 pub struct RedoLog {
@@ -312,12 +314,23 @@ impl RedoLog {
     /// Puts the group of records of a mini-transaction into the log. `note` is called
     /// with its range when it is in the buffer: it puts the pages into the flush lists.
     /// Returns the end of the range.
-    pub(super) fn append(&self, group: &[u8], shard: usize, note: impl FnOnce(Lsn, Lsn)) -> Lsn {
+    ///
+    /// Up to 5.7 the flush lists are in exact order by way of a mutex, which is taken only
+    /// if `makes_dirty`: if one of the group's pages enters a list. (InnoDB's
+    /// `mtr_t::made_dirty`.)
+    pub(super) fn append(
+        &self,
+        group: &[u8],
+        shard: usize,
+        makes_dirty: impl FnOnce() -> bool,
+        note: impl FnOnce(Lsn, Lsn),
+    ) -> Lsn {
         self.metrics
             .shard(shard)
             .increment(Counter::LogWriteRequests);
         match &self.order {
             Order::LinkBuffers => {
+                cpu(Cost::LogReserve);
                 let sn = self.buffer.reserve(group.len());
                 let (start, end) = (lsn_of(sn), lsn_of(sn + group.len() as u64));
                 self.copy(sn, group, shard, None);
@@ -340,16 +353,21 @@ impl RedoLog {
                 let sn = self.buffer.reserve(group.len());
                 let (start, end) = (lsn_of(sn), lsn_of(sn + group.len() as u64));
                 let guard = self.copy(sn, group, shard, Some((log, guard)));
-                let order = flush_order.as_ref().map(|order| order.lock());
-                // In 5.1 the log mutex is kept.
-                let guard = guard.filter(|_| order.is_none());
+                let order = match flush_order {
+                    Some(order) => {
+                        let order = makes_dirty().then(|| order.lock());
+                        drop(guard);
+                        (order, None)
+                    }
+                    // In 5.1 the log mutex is kept.
+                    None => (None, guard),
+                };
                 self.wait_to_close(start, shard);
                 self.checkpoints
                     .note_disorder(start, self.buffer.closed_tail());
                 note(start, end);
                 self.close(start, end, shard);
                 drop(order);
-                drop(guard);
                 end
             }
         }
@@ -377,10 +395,19 @@ impl RedoLog {
                 mutex = log.map(|log| (log, log.lock()));
             }
             let is_last = pieces.peek().is_none();
+            self.charge_link();
             self.buffer.copy(at, piece, group_start, is_last);
             at = end;
         }
         mutex.map(|(_, guard)| guard)
+    }
+
+    /// Under the log mutex InnoDB has no link buffers. They are used all the same, as the
+    /// engine's own bookkeeping, at no cost: the mutex's cache lines are those of its state.
+    fn charge_link(&self) {
+        if matches!(self.order, Order::LinkBuffers) {
+            cpu(Cost::LogLink);
+        }
     }
 
     fn wait_to_link(&self, start: Lsn, shard: usize) {
@@ -405,6 +432,7 @@ impl RedoLog {
         while at < end {
             let next = end.min(at + step);
             self.wait_to_close(at, shard);
+            self.charge_link();
             self.buffer.close(at, next);
             at = next;
         }

@@ -32,7 +32,7 @@ use super::block::{BLOCK_SIZE, HEADER_SIZE, PAYLOAD_SIZE, TRAILER, block_start, 
 use super::link_buffer::LinkBuffer;
 use crate::page::Lsn;
 use crate::runtime::files::AlignedBuffer;
-use crate::runtime::{Cost, cpu, cpu_times};
+use crate::runtime::{Cost, cpu_times};
 
 /// Offset of "first group" in a block's header.
 const FIRST_GROUP: usize = 6;
@@ -191,7 +191,6 @@ impl LogBuffer {
     /// Reserves a range; returns its start.
     #[inline]
     pub(super) fn reserve(&self, length: usize) -> u64 {
-        cpu(Cost::LogReserve);
         self.sn.fetch_add(length as u64, AcqRel)
     }
 
@@ -241,7 +240,6 @@ impl LogBuffer {
         if is_last && block_start(group_start) != block_start(end) {
             self.set_first_group(end);
         }
-        cpu(Cost::LogLink);
         self.recent_written.add(start, end);
     }
 
@@ -271,7 +269,6 @@ impl LogBuffer {
 
     /// The pages of a reserved range are in the flush lists.
     pub(super) fn close(&self, start: Lsn, end: Lsn) {
-        cpu(Cost::LogLink);
         self.recent_closed.add(start, end);
     }
 

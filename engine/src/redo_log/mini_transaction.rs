@@ -433,7 +433,13 @@ impl<'m> MiniTransaction<'m> {
         };
         cpu(Cost::MiniTransaction);
         let end = if !group.is_empty() {
-            pages.log.append(group.finish(), waits.shard, note)
+            let makes_dirty = || {
+                memo.modified()
+                    .any(|slot| pages.pool.would_enter_flush_list(slot.block))
+            };
+            pages
+                .log
+                .append(group.finish(), waits.shard, makes_dirty, note)
         } else {
             if group.is_silent() {
                 let now = pages.log.current_lsn();

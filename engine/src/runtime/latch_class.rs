@@ -79,11 +79,13 @@ latch_classes! {
     /// The lock system: word, hash cell, lock object, the transaction's lock list,
     /// the lock's bitmap, counters.
     LockSys = "lock_sys_mutex", Some(S), 6, 2;
-    /// Reservation and copy into the log buffer: word, sn, buffer tail, two of data.
-    LogBuffer = "log_sys_mutex", Some(S), 5, 2;
-    /// Putting pages into the flush lists in the order of their redo, up to 5.7: word,
-    /// two list bases.
-    LogFlushOrder = "log_flush_order_mutex", Some(S), 3, 1;
+    /// Reservation and copy into the log buffer: word, sn with the buffer's fill, and the
+    /// buffer's tail. The lines of the buffer are only stored to, all at once: fetching
+    /// them takes as long as fetching one.
+    LogBuffer = "log_sys_mutex", Some(S), 3, 2;
+    /// Putting pages into the flush lists in the order of their redo, up to 5.7: the word;
+    /// the lists have latches of their own.
+    LogFlushOrder = "log_flush_order_mutex", Some(S), 1, 1;
     /// Writing the log buffer to the log file.
     LogWriter = "log_writer_mutex", Some(S), 3, 1;
     /// Flushing the log file.

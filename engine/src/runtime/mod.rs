@@ -58,7 +58,7 @@ pub use latches::{
 pub use real_clock::RealMachine;
 pub use replaceable::Replaceable;
 pub use tasks::{
-    JoinHandle, charge, is_unwinding, is_virtual, now, reseed, settle, sleep, socket, spawn,
-    spawn_as, stall, stream, yield_now,
+    JoinHandle, charge, give_way, is_unwinding, is_virtual, now, reseed, settle, sleep, socket,
+    spawn, spawn_as, stall, stream, yield_now,
 };
 pub use wait_kind::WaitKind;

@@ -54,6 +54,10 @@ pub struct CpuProfile {
     pub wake_affine: bool,
     /// CPU to switch a hardware thread to another task, µs.
     pub context_switch_us: f64,
+    /// How long a task stalls when it gets a hardware thread on which another has run since
+    /// it did, or on which it has not run: its private caches hold that one's data, µs.
+    #[serde(default)]
+    pub cold_cache_us: f64,
     /// From a wake-up to the woken task being ready to run, µs.
     pub wake_latency_us: f64,
     /// What a timed sleep takes beyond what was asked for, µs.
@@ -117,6 +121,7 @@ impl CpuProfile {
             time_slice_us: 3_000.0,
             wake_affine: false,
             context_switch_us: 0.0,
+            cold_cache_us: 0.0,
             wake_latency_us: 0.0,
             timer_slack_us: 0.0,
             wake_call_us: 0.0,
@@ -200,6 +205,7 @@ impl CpuProfile {
         let times = [
             ("cpu.time_slice_us", self.time_slice_us, 1.0, 1e6),
             ("cpu.context_switch_us", self.context_switch_us, 0.0, 1e3),
+            ("cpu.cold_cache_us", self.cold_cache_us, 0.0, 1e3),
             ("cpu.wake_latency_us", self.wake_latency_us, 0.0, 1e4),
             ("cpu.timer_slack_us", self.timer_slack_us, 0.0, 1e4),
             ("cpu.wake_call_us", self.wake_call_us, 0.0, 1e3),

@@ -208,6 +208,17 @@ pub fn yield_now() {
     }
 }
 
+/// The task has to wait for something that comes at once: under the virtual clock it queues
+/// behind those that are ready for a CPU. If there are none it goes on, and nothing is
+/// charged. Nothing under the real clock, where the wait itself is there.
+pub fn give_way() {
+    let simulation = ambient::simulation();
+    if !simulation.is_null() {
+        // SAFETY: as in `charge`.
+        unsafe { Simulation::give_way(simulation) };
+    }
+}
+
 /// Under the real clock: a wait that began at `start` is over.
 #[inline]
 pub(super) fn account_wait(kind: WaitKind, start: Time) {

@@ -46,8 +46,17 @@ pub const FLAVORS: [&str; 2] = ["mysql-5.6", "mysql-5.7"];
 /// A column without published figures, beside which of those that have them it stands.
 const PREDICTED: (&str, &str) = ("mysql-8.4", "mysql-5.7");
 
-/// The cells that a constant of the model was fitted to: flavor, level, threads.
-const FITTED: &[(&str, &str, u32)] = &[];
+/// The cells that a constant of the model was fitted to: flavor, level, threads. In the
+/// order of the cells: `statement_us`, three points of `turbo`, `smt_rate`,
+/// `line_cross_socket_ns`.
+const FITTED: &[(&str, &str, u32)] = &[
+    ("mysql-5.7", LEVELS[0], 1),
+    ("mysql-5.7", LEVELS[0], 16),
+    ("mysql-5.7", LEVELS[0], 36),
+    ("mysql-5.7", LEVELS[0], 72),
+    ("mysql-5.7", LEVELS[0], 144),
+    ("mysql-5.7", LEVELS[1], 144),
+];
 
 /// The threads of quick mode: alone, at RC's peak, all hardware threads, too many.
 const QUICK_THREADS: [u32; 4] = [1, 36, 144, 1024];

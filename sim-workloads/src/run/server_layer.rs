@@ -4,6 +4,7 @@
 //! ```text
 //!   |-- half of the draw --|== engine: latches, pages, waits ==|-- the other half --|
 //!     packet in, parse                                            result out, client
+//!                                                                 others may run
 //! ```
 //!
 //! One lognormal draw a statement. A constant would make convoys: equal clients meet at
@@ -12,7 +13,7 @@
 
 use innosim_engine::runtime::random::{QuantileTable, Stream};
 use innosim_engine::runtime::time::{MICROSECOND, Time};
-use innosim_engine::runtime::{self, charge};
+use innosim_engine::runtime::{self, charge, give_way};
 
 use crate::machine::ServerProfile;
 use crate::workload::Statement;
@@ -87,9 +88,11 @@ impl Outside {
         charge(self.0 / 2);
     }
 
-    /// Charges the half after it.
+    /// Charges the half after it. Then the thread waits for its client's next statement:
+    /// with more clients than CPUs somebody else runs meanwhile.
     pub fn after(self) {
         charge(self.0 - self.0 / 2);
+        give_way();
     }
 }
 

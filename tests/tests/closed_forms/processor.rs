@@ -7,7 +7,7 @@ use innosim_engine::runtime::random::QuantileTable;
 use innosim_engine::runtime::time::{MICROSECOND, MILLISECOND, SECOND, Time};
 use innosim_engine::runtime::virtual_clock::{Simulation, SimulationOptions};
 use innosim_engine::runtime::{
-    self, JoinHandle, LatchClass, Mutex, WaitKind, charge, now, settle, sleep, spawn,
+    self, JoinHandle, LatchClass, Mutex, WaitKind, charge, give_way, now, settle, sleep, spawn,
 };
 use innosim_tests::confidence::Interval;
 
@@ -247,6 +247,69 @@ fn a_context_switch_is_charged_each_time_a_task_gets_a_core() {
     // before, and the first job starts while main still waits for its end: 1 + 8 · 10.
     let ends = ends_of(cpu, vec![36 * MICROSECOND; 2]);
     assert_eq!(ends, [71 * MICROSECOND, 81 * MICROSECOND]);
+}
+
+#[test]
+fn caches_are_cold_after_another_task_and_warm_after_a_pause() {
+    let cpu = CpuProfile {
+        cold_cache_us: 2.0,
+        ..sliced(1)
+    };
+    // As above with 8 µs of each slice; the first job is 2 + 8 in its first slice, too.
+    let ends = ends_of(cpu.clone(), vec![32 * MICROSECOND; 2]);
+    assert_eq!(ends, [72 * MICROSECOND, 82 * MICROSECOND]);
+    // Nobody else runs while it sleeps.
+    let cpu = CpuProfile {
+        time_slice_us: 1e6,
+        ..cpu
+    };
+    let elapsed = super::simulation(cpu)
+        .run(|| {
+            let begin = now();
+            for _ in 0..5 {
+                charge(3 * MICROSECOND);
+                sleep(4 * MICROSECOND, WaitKind::Other);
+            }
+            now() - begin
+        })
+        .unwrap();
+    assert_eq!(elapsed, 5 * 7 * MICROSECOND);
+}
+
+#[test]
+fn who_gives_way_queues_behind_those_that_are_ready_and_pays_nothing() {
+    let cpu = CpuProfile {
+        time_slice_us: 1e6,
+        ..CpuProfile::uniform(1)
+    };
+    let rounds = |tasks: u64| {
+        let order: Arc<Mutex<Vec<u64>>> = Arc::new(Mutex::new(LatchClass::Plain, Vec::new()));
+        let log = order.clone();
+        let elapsed = super::simulation(cpu.clone())
+            .run(move || {
+                let all: Vec<_> = (0..tasks)
+                    .map(|number| {
+                        let log = log.clone();
+                        spawn("gives way", move || {
+                            for _ in 0..3 {
+                                charge(5 * MICROSECOND);
+                                settle();
+                                log.lock().push(number);
+                                give_way();
+                            }
+                        })
+                    })
+                    .collect();
+                all.into_iter().for_each(JoinHandle::join);
+                now()
+            })
+            .unwrap();
+        let order = std::mem::take(&mut *order.lock());
+        (elapsed, order)
+    };
+    assert_eq!(rounds(1), (15 * MICROSECOND, vec![0, 0, 0]));
+    let expected = vec![0, 1, 2, 0, 1, 2, 0, 1, 2];
+    assert_eq!(rounds(3), (45 * MICROSECOND, expected));
 }
 
 /// A task takes a hot latch at the beginning of its slice and holds it for `hold` of

@@ -7,9 +7,13 @@ use innosim_engine::page::PageType;
 use innosim_engine::redo_log::sandbox::Sandbox;
 use innosim_engine::redo_log::{CommitPolicy, MiniTransactionContext, RedoSettings};
 use innosim_engine::runtime::time::{MICROSECOND, MILLISECOND, SECOND, Time};
-use innosim_engine::runtime::{LatchMode, WaitKind, now, sleep, spawn};
+use innosim_engine::runtime::{
+    LatchClass, LatchMode, WaitKind, now, runtime_statistics, sleep, spawn,
+};
 
-use super::support::{LOGS, as_5_1, create, page, simulation, threads, under_both_clocks, users};
+use super::support::{
+    LOGS, as_5_1, as_5_7, create, page, simulation, threads, under_both_clocks, users,
+};
 
 /// Makes a page and changes it `changes` times, waiting each time.
 fn commit_often(sandbox: &Sandbox, number: u32, changes: u64, policy: CommitPolicy) {
@@ -223,4 +227,24 @@ fn waits_are_short_when_nothing_is_in_the_way() {
         times.iter().all(|&time| time < 200 * MICROSECOND),
         "{times:?}"
     );
+}
+
+/// Up to 5.7 pages enter the flush lists in the order of their redo; who brings none has no
+/// need of the mutex that sees to that.
+#[test]
+fn only_who_makes_a_page_dirty_takes_the_mutex_of_the_flush_lists_order() {
+    simulation(1)
+        .run(|| {
+            let sandbox = create(Path::new("/order"), &as_5_7(), 100, 64);
+            let acquired =
+                || runtime_statistics().latches[LatchClass::LogFlushOrder as usize].acquired;
+            let before = acquired();
+            commit_often(&sandbox, 3, 50, CommitPolicy::Nothing);
+            assert_eq!(acquired() - before, 1, "dirty pages stay in their list");
+            let log_before = runtime_statistics().latches[LatchClass::LogBuffer as usize].acquired;
+            commit_often(&sandbox, 4, 7, CommitPolicy::Nothing);
+            let log = runtime_statistics().latches[LatchClass::LogBuffer as usize].acquired;
+            assert_eq!((acquired() - before, log - log_before), (2, 7));
+        })
+        .expect("nobody waits for ever");
 }

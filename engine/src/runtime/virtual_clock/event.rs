@@ -4,7 +4,7 @@ use std::cell::UnsafeCell;
 
 use super::Simulation;
 use super::task::Woken;
-use crate::runtime::time::Time;
+use crate::runtime::time::{NEVER, Time};
 use crate::runtime::wait_kind::WaitKind;
 
 #[derive(Debug, Default)]
@@ -182,6 +182,24 @@ impl Simulation {
             // The call itself takes time: a loop that yields until something happens
             // must not stand still when nobody else is ready.
             (*(*simulation).current).debt += (*simulation).timing.yield_call;
+            Simulation::settle(simulation);
+            if (*simulation).must_not_suspend() || !(*simulation).yield_current() {
+                return;
+            }
+            Simulation::suspend(simulation);
+        }
+    }
+
+    /// Queues behind the tasks that are ready for a CPU, if there are any.
+    ///
+    /// # Safety
+    /// As for [`latch`](Simulation::latch).
+    pub(in crate::runtime) unsafe fn give_way(simulation: *mut Simulation) {
+        // SAFETY: as for `latch`.
+        unsafe {
+            if (*simulation).processor.next_slice_end() == NEVER {
+                return;
+            }
             Simulation::settle(simulation);
             if (*simulation).must_not_suspend() || !(*simulation).yield_current() {
                 return;

@@ -147,6 +147,7 @@ impl SimulationOptions {
 /// Times of the profile, ready for use.
 struct Timing {
     context_switch: Time,
+    cold_cache: Time,
     wake_latency: Time,
     timer_slack: Time,
     wake_call: Time,
@@ -253,6 +254,7 @@ impl Simulation {
         let pause = nanos(cpu.pause_ns);
         let timing = Timing {
             context_switch: micros(cpu.context_switch_us),
+            cold_cache: micros(cpu.cold_cache_us),
             wake_latency: micros(cpu.wake_latency_us),
             timer_slack: micros(cpu.timer_slack_us),
             wake_call: micros(cpu.wake_call_us),

@@ -60,6 +60,10 @@ const NO_THREAD: u16 = u16::MAX;
 #[derive(Clone)]
 struct HardwareThread {
     task: u32,
+    /// Whose data its caches hold: the task that runs, or ran last.
+    cached: u32,
+    /// Whether they held another's when the running task came.
+    is_cold: bool,
     core: u16,
     /// Whether the running task spins on a latch.
     spins: bool,
@@ -132,6 +136,8 @@ impl Processor {
             threads: (0..count)
                 .map(|thread| HardwareThread {
                     task: NO_TASK,
+                    cached: NO_TASK,
+                    is_cold: false,
                     core: (thread / smt) as u16,
                     spins: false,
                     work_left: 0,
@@ -378,6 +384,11 @@ impl Processor {
         self.assign(now, thread, task);
     }
 
+    /// Whether the task on this thread has found another's data in the caches.
+    pub(super) fn is_cold(&self, thread: usize) -> bool {
+        self.threads[thread].is_cold
+    }
+
     /// The task on this thread begins or ends to spin.
     pub(super) fn set_spinning(&mut self, now: Time, thread: usize, spins: bool) {
         if self.threads[thread].spins == spins {
@@ -392,6 +403,8 @@ impl Processor {
     fn assign(&mut self, now: Time, thread: usize, task: u32) {
         let slot = &mut self.threads[thread];
         slot.task = task;
+        slot.is_cold = slot.cached != task;
+        slot.cached = task;
         slot.slice_start = now;
         self.link_slice(thread);
     }

@@ -165,13 +165,17 @@ impl Simulation {
             },
         );
         let work = std::mem::take(&mut task.pending);
-        let stall = std::mem::take(&mut task.pending_stall);
+        let mut stall = std::mem::take(&mut task.pending_stall);
         let next = std::mem::replace(&mut task.wakes_next, NO_TASK);
         let mut before = self.timing.context_switch;
         if next != NO_TASK {
             before += self.timing.wake_call;
             self.task(next).woken_from = self.wake_affine.then_some(thread as u16);
             self.wake(next, now + before);
+        }
+        // Who comes back to spin reads one line.
+        if !spinning && self.processor.is_cold(thread) {
+            stall += self.timing.cold_cache;
         }
         self.processor
             .start(now, thread, work + before * FULL_SPEED, stall);
