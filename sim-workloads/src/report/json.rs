@@ -61,6 +61,9 @@ pub struct RunDocument {
     pub intervals: Vec<Interval>,
     /// System variables in force.
     pub variables: BTreeMap<String, Value>,
+    /// Of the variables that have another value than they would have if nothing were set,
+    /// what that value is, on this machine.
+    pub defaults: BTreeMap<String, Value>,
     /// `SHOW GLOBAL STATUS`: what the measurement added, or a level at its end.
     pub status: BTreeMap<String, i64>,
     /// `INNODB_METRICS` counters, likewise.
@@ -100,7 +103,7 @@ pub struct LatencyMs {
 
 /// One interval of the series. Rates and the latency belong to the interval, the
 /// levels to its end.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// End of the interval, in seconds since the measurement began.
     pub t_s: f64,
@@ -118,6 +121,29 @@ pub struct Interval {
     pub free_pages: u64,
     /// Transactions whose undo is not purged.
     pub history_list_length: u64,
+    /// Median of latency, in milliseconds.
+    pub latency_p50_ms: f64,
+    /// 99th percentile of latency, in milliseconds.
+    pub latency_p99_ms: f64,
+    /// Waits for latches a second, by the latch's name; those that nobody waited for are
+    /// left out.
+    pub latch_waits_per_s: BTreeMap<String, f64>,
+    /// The disks of the machine; none under the real clock, where the host's disk does not
+    /// tell.
+    pub disks: Vec<DiskQueue>,
+}
+
+/// Mean requests inside a disk over an interval: submitted, and not complete.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DiskQueue {
+    /// The disk's name in the machine's profile.
+    pub name: String,
+    /// Reads.
+    pub reads_in_flight: f64,
+    /// Writes.
+    pub writes_in_flight: f64,
+    /// Flushes.
+    pub flushes_in_flight: f64,
 }
 
 /// Input and output of one kind of file, as `performance_schema` sums it up.

@@ -9,7 +9,9 @@ const RUN: &str = r#"{"innosim": version, "clock", "machine", "flavor", "scale",
     "workload", "threads", "tables", "table_size", "time_s", "transactions", "queries", "tps",
     "qps", "errors", "latency_ms": {"min","avg","p50","p95","p99","max","sum"}, "intervals":
     [{"t_s","tps","qps","latency_p95_ms","checkpoint_age","dirty_pages","free_pages",
-    "history_list_length"}], "variables": {name: value}, "status": {"Innodb_…": n}, "metrics":
+    "history_list_length","latency_p50_ms","latency_p99_ms","latch_waits_per_s": {latch: n},
+    "disks": [{"name","reads_in_flight","writes_in_flight","flushes_in_flight"}]}],
+    "variables": {name: value}, "defaults": {name: value}, "status": {"Innodb_…": n}, "metrics":
     {counter: n}, "files": [{"event_name","count_read","sum_timer_read_ps","bytes_read",
     "count_write","sum_timer_write_ps","bytes_written","count_sync","sum_timer_sync_ps"}],
     "latches": [{"name","acquired","contended","wait_ns","hold_ns"}], "time_budget": {"cpu",
@@ -95,8 +97,18 @@ pub(crate) fn sample() -> RunDocument {
             dirty_pages: 120,
             free_pages: 4_096,
             history_list_length: 17,
+            latency_p50_ms: 7.6,
+            latency_p99_ms: 21.0,
+            latch_waits_per_s: BTreeMap::from([("trx_sys_mutex".to_owned(), 0.5)]),
+            disks: vec![DiskQueue {
+                name: "nvme".to_owned(),
+                reads_in_flight: 0.25,
+                writes_in_flight: 3.5,
+                flushes_in_flight: 0.125,
+            }],
         }],
-        variables: BTreeMap::from([("innodb_doublewrite_pages".to_owned(), json!(128))]),
+        variables: BTreeMap::from([("innodb_doublewrite_pages".to_owned(), json!(16))]),
+        defaults: BTreeMap::from([("innodb_doublewrite_pages".to_owned(), json!(128))]),
         status: BTreeMap::from([("Innodb_…".to_owned(), 3)]),
         metrics: BTreeMap::from([("buffer_pool_reads".to_owned(), 3)]),
         files: vec![FileSummary {
@@ -141,7 +153,13 @@ pub(crate) fn sample() -> RunDocument {
 #[test]
 fn run_has_the_promised_keys_in_their_order() {
     let document = serde_json::to_value(sample()).unwrap();
-    assert_eq!(keys(&document, &["variables", "metrics"]), promised(RUN));
+    assert_eq!(
+        keys(
+            &document,
+            &["variables", "defaults", "metrics", "latch_waits_per_s"]
+        ),
+        promised(RUN)
+    );
 }
 
 #[test]
