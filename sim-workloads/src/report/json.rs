@@ -12,7 +12,7 @@
 mod reproduce;
 mod sweep;
 
-pub use reproduce::{Cell, Finding, ReportDocument, ReproduceDocument};
+pub use reproduce::{Cell, Finding, OptionFileText, ReportDocument, ReproduceDocument};
 pub use sweep::{SweepDocument, SweepPoint, SweepSummary};
 
 use std::collections::BTreeMap;
@@ -213,6 +213,29 @@ pub struct TimeBudget {
 }
 
 impl TimeBudget {
+    /// The mean of several; `None` of nothing.
+    pub fn mean(budgets: &[TimeBudget]) -> Option<TimeBudget> {
+        if budgets.is_empty() {
+            return None;
+        }
+        let mean = |part: fn(&TimeBudget) -> f64| {
+            budgets.iter().map(part).sum::<f64>() / budgets.len() as f64
+        };
+        Some(TimeBudget {
+            cpu: mean(|budget| budget.cpu),
+            run_queue: mean(|budget| budget.run_queue),
+            latch: mean(|budget| budget.latch),
+            row_lock: mean(|budget| budget.row_lock),
+            page_read: mean(|budget| budget.page_read),
+            free_page: mean(|budget| budget.free_page),
+            flushed_page: mean(|budget| budget.flushed_page),
+            log_write: mean(|budget| budget.log_write),
+            log_sync: mean(|budget| budget.log_sync),
+            admission: mean(|budget| budget.admission),
+            other: mean(|budget| budget.other),
+        })
+    }
+
     /// The sum of all parts, in microseconds.
     pub fn total(&self) -> f64 {
         self.cpu

@@ -26,9 +26,10 @@ const SWEEP_WITHOUT_RUN: &str = r#"{"points": [{"set": {name: value}, "run"}], "
 const REPRODUCE: &str = r#"{"reports": [{"name","machine","scale","cells": [{"labels": {…},
     "metric","published","simulated","relative_error","fitted": bool,"n","ci95_low","ci95_high",
     "validity": {"round_share","turnover_s","dirty_to_flush_s","flushed_page_wait_us",
-    "row_lock_waits"}}],"claims": [{"text","holds","figure","judged": bool}],"controls":
+    "row_lock_waits"},"seeds","time_budget": {"cpu","run_queue","latch","row_lock","page_read",
+    "free_page","flushed_page","log_write","log_sync","admission","other"}}],"claims": [{"text","holds","figure","judged": bool}],"controls":
     [{"text","holds","figure","judged": bool}],"quick": bool,"assumptions","warnings",
-    "failures","runs","wall_s"}]}"#;
+    "failures","runs","wall_s","option_files": [{"name","text"}]}]}"#;
 
 /// The quoted names of a contract, in order.
 fn promised(contract: &str) -> Vec<String> {
@@ -184,6 +185,9 @@ fn the_budget_adds_up() {
     }))
     .unwrap();
     assert_eq!(all_ones.total(), 11.0);
+    let mean = TimeBudget::mean(&[all_ones, TimeBudget::default()]).unwrap();
+    assert_eq!((mean.total(), mean.admission), (5.5, 0.5));
+    assert_eq!(TimeBudget::mean(&[]), None);
 }
 
 fn point(pages: u64, seed: u64, tps: f64) -> SweepPoint {
@@ -255,6 +259,8 @@ pub(crate) fn report_sample() -> ReportDocument {
     };
     let mut cell = Cell::new(labels, "qps", Some(76_180.0), simulated, 3);
     cell.validity = Some(sample().validity);
+    cell.seeds = vec![1, 2, 3];
+    cell.time_budget = Some(sample().time_budget);
     let finding = Finding::new("16 pages are faster", Some(0.062), |effect| effect > 0.0);
     ReportDocument {
         name: "doublewrite-pages".to_owned(),
@@ -269,6 +275,10 @@ pub(crate) fn report_sample() -> ReportDocument {
         failures: Vec::new(),
         runs: 3,
         wall_s: 12.5,
+        option_files: vec![OptionFileText {
+            name: "tuned.cnf".to_owned(),
+            text: "[mysqld]\ninnodb_io_capacity = 2000\n".to_owned(),
+        }],
     }
 }
 
