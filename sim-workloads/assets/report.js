@@ -31,6 +31,18 @@
     return String(Number(value.toPrecision(4)));
   }
 
+  // The labels of an axis have one unit.
+  function sameUnit(u, values) {
+    var most = Math.max.apply(null, values.map(Math.abs));
+    var unit = [[1e9, "G"], [1e6, "M"], [1e4, "k"], [0, ""]].find(function (unit) {
+      return most >= unit[0];
+    });
+    var divisor = { G: 1e9, M: 1e6, k: 1e3, "": 1 }[unit[1]];
+    return values.map(function (value) {
+      return value === 0 ? "0" : Number((value / divisor).toPrecision(4)) + unit[1];
+    });
+  }
+
   function largest(values) {
     return (values || []).reduce(function (most, value) {
       return value != null && value > most ? value : most;
@@ -207,7 +219,7 @@
       axes: [horizontal, {
         label: plot.y.label, labelSize: 20, size: 52, gap: 3,
         stroke: text, font: font, labelFont: labelFont, grid: lines, ticks: lines,
-        values: function (u, values) { return values.map(short); },
+        values: sameUnit,
       }],
       series: [{ label: plot.x.label, value: function (u, value) { return short(value) || "–"; } }].concat(
         plot.series.map(function (series) {

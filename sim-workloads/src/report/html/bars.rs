@@ -13,6 +13,7 @@
 use std::fmt::Write as _;
 
 use super::escape::Escaped;
+use super::page::grouped;
 
 /// A bar of parts; the number of a part is the number of its colour.
 pub(super) struct Stack {
@@ -154,6 +155,9 @@ pub(super) fn short(value: f64) -> String {
         size if size >= 1.0 => 2,
         _ => 3,
     };
+    if value >= 1e4 {
+        return grouped(value.round() as u64);
+    }
     let text = format!("{value:.decimals$}");
     match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
@@ -172,7 +176,7 @@ mod tests {
             (0.25, "0.25"),
             (1.5, "1.5"),
             (12.04, "12"),
-            (76_180.4, "76180"),
+            (76_180.4, "76,180"),
         ] {
             assert_eq!(short(value), text);
         }

@@ -245,3 +245,44 @@ fn is_number(cell: &str) -> bool {
     let digits = cell.trim_start_matches(['+', '-', '−']);
     cell.is_empty() || cell == "–" || digits.starts_with(|c: char| c.is_ascii_digit())
 }
+
+/// A count with its digits in groups: `1,234,567`.
+pub(super) fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_in_groups_of_three() {
+        for (count, text) in [
+            (0, "0"),
+            (999, "999"),
+            (1_000, "1,000"),
+            (66_735_173, "66,735,173"),
+        ] {
+            assert_eq!(grouped(count), text);
+            assert!(is_number(text));
+        }
+    }
+
+    #[test]
+    fn numbers_are_told_from_words() {
+        for cell in ["12", "+4.0 %", "-3", "–", "", "1.5 s"] {
+            assert!(is_number(cell), "{cell}");
+        }
+        for cell in ["tps", "-", "mysql-5.6"] {
+            assert!(!is_number(cell), "{cell}");
+        }
+    }
+}

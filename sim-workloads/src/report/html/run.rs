@@ -5,7 +5,7 @@ mod tables;
 
 use super::budget;
 use super::origin::Origin;
-use super::page::Page;
+use super::page::{Page, grouped};
 use crate::report::json::RunDocument;
 
 /// One run as an HTML page.
@@ -40,19 +40,23 @@ fn at_a_glance(page: &mut Page, run: &RunDocument) {
     };
     page.note(&format!(
         "{} tables of {} rows{scale}, {} clock, seed {}, {:.1} s measured.",
-        run.tables, run.table_size, run.clock, run.seed, run.time_s
+        run.tables,
+        grouped(run.table_size),
+        run.clock,
+        run.seed,
+        run.time_s
     ));
     let latency = &run.latency_ms;
     let ms = |ms: f64| format!("{ms:.2} ms");
     page.tiles([
-        ("transactions a second", format!("{:.1}", run.tps)),
-        ("statements a second", format!("{:.1}", run.qps)),
-        ("latency, mean", ms(latency.avg)),
+        ("transactions/s", grouped(run.tps.round() as u64)),
+        ("statements/s", grouped(run.qps.round() as u64)),
+        ("mean latency", ms(latency.avg)),
         ("median", ms(latency.p50)),
         ("95 %", ms(latency.p95)),
         ("99 %", ms(latency.p99)),
         ("longest", ms(latency.max)),
-        ("errors", run.errors.to_string()),
+        ("errors", grouped(run.errors)),
     ]);
     for warning in &run.warnings {
         page.warning(warning);

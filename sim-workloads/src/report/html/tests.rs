@@ -356,8 +356,8 @@ fn cells_without_an_axis_are_pairs_of_bars() {
     let markup = markup(&page);
     assert!(markup.contains("threads=16 innodb_doublewrite_pages=128"));
     assert!(
-        markup.contains("<title>published: 76180</title>"),
+        markup.contains("<title>published: 76,180</title>"),
         "{markup}"
     );
-    assert!(markup.contains("79989 (+5.0 %)"));
+    assert!(markup.contains("79,989 (+5.0 %)"));
 }

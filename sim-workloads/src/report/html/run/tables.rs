@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::super::page::Page;
+use super::super::page::{Page, grouped};
 use crate::report::json::{LatchSummary, RunDocument};
 use crate::run::validity::{ROUND_SHARE_MAX, SECONDS_MIN};
 
@@ -14,8 +14,8 @@ pub(super) fn latches(page: &mut Page, latches: &[LatchSummary]) {
         let share = latch.contended as f64 / latch.acquired.max(1) as f64 * 100.0;
         [
             latch.name.clone(),
-            latch.acquired.to_string(),
-            latch.contended.to_string(),
+            grouped(latch.acquired),
+            grouped(latch.contended),
             format!("{share:.2} %"),
             format!("{:.3}", latch.wait_ns as f64 / 1e6),
             format!("{:.3}", latch.hold_ns as f64 / 1e6),
@@ -49,13 +49,13 @@ pub(super) fn files(page: &mut Page, run: &RunDocument) {
         let name = file.event_name.rsplit('/').next().unwrap_or_default();
         [
             name.to_owned(),
-            file.count_read.to_string(),
+            grouped(file.count_read),
             mib(file.bytes_read),
             mean_ms(file.count_read, file.sum_timer_read_ps),
-            file.count_write.to_string(),
+            grouped(file.count_write),
             mib(file.bytes_written),
             mean_ms(file.count_write, file.sum_timer_write_ps),
-            file.count_sync.to_string(),
+            grouped(file.count_sync),
             mean_ms(file.count_sync, file.sum_timer_sync_ps),
         ]
     });
@@ -125,6 +125,9 @@ pub(super) fn validity(page: &mut Page, run: &RunDocument) {
         ],
     ];
     page.section("Whether the scale can be trusted");
+    if run.scale == 1 {
+        page.note("Sizes are as given: there is no scale that could distort.");
+    }
     page.table(["figure", "here", "limit"], rows);
     page.end_section();
 }
