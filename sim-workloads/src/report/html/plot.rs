@@ -75,12 +75,12 @@ impl Series {
         }
     }
 
-    /// A level, dashed, all the way.
-    pub fn level(number: usize, label: &str, y: f64, points: usize) -> Self {
+    /// A level, dashed, all the way, of this colour and pattern.
+    pub fn level((color, dash): (usize, usize), label: &str, y: f64, points: usize) -> Self {
         Series {
-            dash: 1,
+            dash,
             level: true,
-            ..Series::line(number, label, std::iter::repeat_n(y, points))
+            ..Series::line(color, label, std::iter::repeat_n(y, points))
         }
     }
 }

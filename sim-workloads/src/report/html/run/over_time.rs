@@ -11,12 +11,16 @@ const LATCHES: usize = 6;
 
 const MIB: f64 = (1 << 20) as f64;
 
-/// Where the age of the checkpoint has consequences: the metric or status that tells it, and
-/// what it is called here.
-const AGES: [(&str, &str); 3] = [
-    ("log_max_modified_age_async", "adaptive flushing at full"),
-    ("log_max_modified_age_sync", "sync flush"),
-    ("Innodb_redo_log_capacity_resized", "capacity"),
+/// Where the age of the checkpoint has consequences: the metric or status that tells it,
+/// what it is called here, its colour and its pattern.
+const AGES: [(&str, &str, (usize, usize)); 3] = [
+    (
+        "log_max_modified_age_async",
+        "adaptive flushing at full",
+        (4, 2),
+    ),
+    ("log_max_modified_age_sync", "sync flush", (1, 1)),
+    ("Innodb_redo_log_capacity_resized", "capacity", (6, 3)),
 ];
 
 /// All plots of a run with intervals.
@@ -115,14 +119,11 @@ fn line(
 fn checkpoint_age(run: &RunDocument) -> Vec<Series> {
     let age = line(0, "age", &run.intervals, |i| i.checkpoint_age as f64 / MIB);
     let level = |name: &str| run.metrics.get(name).or_else(|| run.status.get(name));
-    let levels = AGES
-        .iter()
-        .enumerate()
-        .filter_map(|(number, (name, label))| {
-            let bytes = *level(name)?;
-            let mib = bytes as f64 / MIB;
-            (bytes > 0).then(|| Series::level([4, 1, 6][number], label, mib, run.intervals.len()))
-        });
+    let levels = AGES.iter().filter_map(|&(name, label, look)| {
+        let bytes = *level(name)?;
+        let mib = bytes as f64 / MIB;
+        (bytes > 0).then(|| Series::level(look, label, mib, run.intervals.len()))
+    });
     std::iter::once(age).chain(levels).collect()
 }
 
