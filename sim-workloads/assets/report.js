@@ -53,7 +53,7 @@
   function roundUp(value) {
     if (!(value > 0)) return 1;
     var power = Math.pow(10, Math.floor(Math.log10(value)));
-    var steps = [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10];
+    var steps = [1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10];
     for (var i = 0; i < steps.length; i++) {
       if (value <= steps[i] * power) return steps[i] * power;
     }
@@ -241,6 +241,7 @@
   function show(plot) {
     var element = document.getElementById(plot.id);
     var made = null;
+    element.classList.toggle("settings", !plot.sync);
     function make(width) {
       if (made) made.destroy();
       var columns = plot.series.map(function (series) { return series.ys; });

@@ -23,13 +23,40 @@ pub(super) struct Stack {
     pub value: String,
 }
 
-/// Stacked bars on one scale, and the legend of the parts that occur.
-pub(super) fn stacks(names: &[&str], unit: &str, stacks: &[Stack]) -> String {
-    let total = |stack: &Stack| stack.parts.iter().map(|part| part.max(0.0)).sum::<f64>();
-    let largest = stacks.iter().map(total).fold(0.0, f64::max).max(1e-12);
-    let mut html = "<div class=\"bars\">".to_owned();
+impl Stack {
+    /// Its length.
+    pub fn total(&self) -> f64 {
+        self.parts.iter().map(|part| part.max(0.0)).sum()
+    }
+}
+
+/// Whether lengths can be compared between bars.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lengths {
+    /// They are on one scale.
+    Comparable,
+    /// Every bar is as long as there is room: what counts is its parts.
+    Shares,
+}
+
+/// The legend of the parts that occur, and stacked bars.
+pub(super) fn stacks(names: &[&str], unit: &str, lengths: Lengths, stacks: &[Stack]) -> String {
+    let largest = stacks.iter().map(Stack::total).fold(0.0, f64::max);
+    let mut html = "<ul class=\"legend\">".to_owned();
+    for (number, name) in names.iter().enumerate() {
+        let occurs = |stack: &Stack| stack.parts.get(number).is_some_and(|part| *part > 0.0);
+        if stacks.iter().any(occurs) {
+            let name = Escaped(name);
+            let _ = write!(html, "<li><span class=\"key p{number}\"></span>{name}</li>");
+        }
+    }
+    html.push_str("</ul>\n<div class=\"bars\">");
     for stack in stacks {
-        let whole = total(stack).max(1e-12);
+        let whole = stack.total().max(1e-12);
+        let room = match lengths {
+            Lengths::Comparable => largest.max(1e-12),
+            Lengths::Shares => whole,
+        };
         begin_row(&mut html, &stack.label, 18);
         let mut left = 0.0;
         for (number, (name, part)) in names.iter().zip(&stack.parts).enumerate() {
@@ -39,8 +66,8 @@ pub(super) fn stacks(names: &[&str], unit: &str, stacks: &[Stack]) -> String {
                     html,
                     "<rect class=\"p{number}\" x=\"{:.3}%\" width=\"{:.3}%\" height=\"18\">\
                      <title>{}: {} {} ({:.1} %)</title></rect>",
-                    left / largest * 100.0,
-                    part / largest * 100.0,
+                    left / room * 100.0,
+                    part / room * 100.0,
                     Escaped(name),
                     short(part),
                     Escaped(unit),
@@ -51,15 +78,7 @@ pub(super) fn stacks(names: &[&str], unit: &str, stacks: &[Stack]) -> String {
         }
         end_row(&mut html, &stack.value);
     }
-    html.push_str("</div>\n<ul class=\"legend\">");
-    for (number, name) in names.iter().enumerate() {
-        let occurs = |stack: &Stack| stack.parts.get(number).is_some_and(|part| *part > 0.0);
-        if stacks.iter().any(occurs) {
-            let name = Escaped(name);
-            let _ = write!(html, "<li><span class=\"key p{number}\"></span>{name}</li>");
-        }
-    }
-    html.push_str("</ul>");
+    html.push_str("</div>");
     html
 }
 
@@ -193,12 +212,15 @@ mod tests {
             stack("long", [100.0, 0.0, 300.0]),
             stack("short", [100.0, 0.0, 0.0]),
         ];
-        let html = stacks(&["a", "never", "b"], "µs", &both);
+        let names = ["a", "never", "b"];
+        let html = stacks(&names, "µs", Lengths::Comparable, &both);
         assert!(html.contains("class=\"p0\" x=\"0.000%\" width=\"25.000%\""));
         assert!(html.contains("class=\"p2\" x=\"25.000%\" width=\"75.000%\""));
         assert!(html.contains("b: 300 µs (75.0 %)"), "{html}");
         assert!(html.contains("a: 100 µs (100.0 %)"), "{html}");
         assert!(!html.contains("never"), "what does not occur has no legend");
+        let html = stacks(&names, "µs", Lengths::Shares, &both);
+        assert!(html.contains("class=\"p0\" x=\"0.000%\" width=\"100.000%\""));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Where the time of a mean transaction goes, as stacked bars.
 
-use super::bars::{Stack, short, stacks};
+use super::bars::{Lengths, Stack, short, stacks};
 use super::page::Page;
 use crate::report::json::TimeBudget;
 
@@ -35,7 +35,11 @@ fn parts(budget: &TimeBudget) -> [f64; PARTS.len()] {
     ]
 }
 
-/// Budgets with their labels, on one scale.
+/// Where one total is so many times another, on one scale the short bar has no parts to be
+/// seen.
+const SCALE_MAX: f64 = 8.0;
+
+/// Budgets with their labels: on one scale, or as shares where that shows nothing.
 pub(super) fn bars(page: &mut Page, budgets: &[(String, TimeBudget)]) {
     let stack = |(label, budget): &(String, TimeBudget)| Stack {
         label: label.clone(),
@@ -43,7 +47,16 @@ pub(super) fn bars(page: &mut Page, budgets: &[(String, TimeBudget)]) {
         value: time(budget.total()),
     };
     let all: Vec<Stack> = budgets.iter().map(stack).collect();
-    page.raw(&stacks(&PARTS, "µs", &all));
+    let largest = all.iter().map(Stack::total).fold(0.0, f64::max);
+    let smallest = all.iter().map(Stack::total).fold(f64::INFINITY, f64::min);
+    let lengths = match largest > SCALE_MAX * smallest {
+        true => Lengths::Shares,
+        false => Lengths::Comparable,
+    };
+    if lengths == Lengths::Shares {
+        page.note("Each bar is a whole transaction; the figure at its end is how long that takes.");
+    }
+    page.raw(&stacks(&PARTS, "µs", lengths, &all));
 }
 
 /// One budget in figures, the largest part first.
