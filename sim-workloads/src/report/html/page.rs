@@ -246,6 +246,14 @@ fn is_number(cell: &str) -> bool {
     cell.is_empty() || cell == "–" || digits.starts_with(|c: char| c.is_ascii_digit())
 }
 
+/// A number of client threads in words.
+pub(super) fn threads(count: u32) -> String {
+    match count {
+        1 => "1 thread".to_owned(),
+        count => format!("{count} threads"),
+    }
+}
+
 /// A count with its digits in groups: `1,234,567`.
 pub(super) fn grouped(count: u64) -> String {
     let digits = count.to_string();

@@ -5,14 +5,17 @@ mod tables;
 
 use super::budget;
 use super::origin::Origin;
-use super::page::{Page, grouped};
+use super::page::{Page, grouped, threads};
 use crate::report::json::RunDocument;
 
 /// One run as an HTML page.
 pub fn run(run: &RunDocument, origin: &Origin) -> String {
     let mut page = Page::new(&format!(
-        "{}, {} threads, {} on {}",
-        run.workload, run.threads, run.flavor, run.machine
+        "{}, {}, {} on {}",
+        run.workload,
+        threads(run.threads),
+        run.flavor,
+        run.machine
     ));
     at_a_glance(&mut page, run);
     if !run.intervals.is_empty() {
@@ -21,8 +24,7 @@ pub fn run(run: &RunDocument, origin: &Origin) -> String {
         page.end_section();
     }
     page.section("Where the time of a mean transaction goes");
-    let label = format!("{} threads", run.threads);
-    budget::bars(&mut page, &[(label, run.time_budget)]);
+    budget::bars(&mut page, &[(threads(run.threads), run.time_budget)]);
     budget::table(&mut page, &run.time_budget);
     page.end_section();
     tables::latches(&mut page, &run.latches);

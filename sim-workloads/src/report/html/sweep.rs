@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::bars::{Pair, pairs, short};
 use super::budget;
 use super::origin::Origin;
-use super::page::{Page, Row};
+use super::page::{Page, Row, threads};
 use super::plot::{Point, curves};
 use crate::report::json::{SweepDocument, SweepPoint, SweepSummary, TimeBudget};
 
@@ -49,8 +49,13 @@ fn at_a_glance(page: &mut Page, document: &SweepDocument) {
     if let Some(first) = document.points.first() {
         let run = &first.run;
         page.note(&format!(
-            "The first: {}, {} threads, {} on {}, scale {}, {:.1} s.",
-            run.workload, run.threads, run.flavor, run.machine, run.scale, run.time_s
+            "The first: {}, {}, {} on {}, scale {}, {:.1} s.",
+            run.workload,
+            threads(run.threads),
+            run.flavor,
+            run.machine,
+            run.scale,
+            run.time_s
         ));
     }
     let mut warnings: Vec<&String> = Vec::new();
