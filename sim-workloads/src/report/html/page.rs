@@ -192,7 +192,7 @@ impl Page {
                 let class = match cell.as_str() {
                     "yes" => " class=\"good\"",
                     "NO" => " class=\"bad\"",
-                    text if text.len() > 60 => " class=\"long\"",
+                    text if text.len() > 40 => " class=\"long\"",
                     _ => class(column),
                 };
                 let _ = write!(self.html, "<td{class}>{}</td>", Escaped(cell));

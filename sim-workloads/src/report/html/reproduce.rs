@@ -73,7 +73,10 @@ fn at_a_glance(page: &mut Page, report: &ReportDocument) {
     let held = |findings: &[Finding]| {
         let judged = findings.iter().filter(|finding| finding.judged);
         let holding = judged.clone().filter(|finding| finding.holds).count();
-        format!("{holding} of {}", judged.count())
+        match judged.count() {
+            0 => "–".to_owned(),
+            all => format!("{holding} of {all}"),
+        }
     };
     let errors = report.cells.iter().filter_map(|cell| cell.relative_error);
     let mut errors: Vec<f64> = errors.map(f64::abs).collect();
@@ -214,6 +217,7 @@ fn findings(page: &mut Page, title: &str, verdict: &str, findings: &[Finding]) {
 
 fn cells(page: &mut Page, cells: &[Cell]) {
     let names = label_names(cells);
+    let any_fitted = cells.iter().any(|cell| cell.fitted);
     let figures = [
         "metric",
         "published",
@@ -222,13 +226,10 @@ fn cells(page: &mut Page, cells: &[Cell]) {
         "to",
         "error",
         "seeds",
-        "",
     ];
-    let header: Vec<String> = names
-        .iter()
-        .chain(&figures)
-        .map(|&name| name.to_owned())
-        .collect();
+    let columns = names.iter().chain(&figures).copied();
+    let columns = columns.chain(any_fitted.then_some("fitted"));
+    let header: Vec<String> = columns.map(str::to_owned).collect();
     let rows = cells.iter().map(|cell| {
         let number = |figure: Option<f64>| figure.map_or("–".to_owned(), short);
         let error = cell.relative_error;
@@ -240,14 +241,14 @@ fn cells(page: &mut Page, cells: &[Cell]) {
             number(cell.ci95_high),
             error.map_or("–".to_owned(), |error| format!("{:+.1} %", error * 100.0)),
             cell.n.to_string(),
-            if cell.fitted { "fitted" } else { "" }.to_owned(),
         ];
+        let fitted = any_fitted.then(|| if cell.fitted { "fitted" } else { "" }.to_owned());
         let labels = names.iter().map(|name| label(cell, name));
-        let row = Row::from(labels.chain(figures).collect::<Vec<_>>());
+        let row = Row::from(labels.chain(figures).chain(fitted).collect::<Vec<_>>());
         row.with_class(cell.fitted.then_some("fitted"))
     });
     page.wide_table(&header, rows);
-    page.note(match cells.iter().any(|cell| cell.fitted) {
+    page.note(match any_fitted {
         true => {
             "A constant of the model was fitted to the marked cells; all others are predictions."
         }
