@@ -166,17 +166,13 @@ impl Page {
     /// The same, of as many columns as the header has.
     pub fn wide_table(&mut self, header: &[String], rows: impl IntoIterator<Item = Row>) {
         let rows: Vec<Row> = rows.into_iter().collect();
-        // A column is aligned to the right if it holds numbers only.
-        let numbers: Vec<bool> = (0..header.len())
+        let classes: Vec<&str> = (0..header.len())
             .map(|column| {
-                let mut cells = rows.iter().filter_map(|row| row.cells.get(column));
-                cells.all(|cell| is_number(cell))
+                let cells = rows.iter().filter_map(|row| row.cells.get(column));
+                class_of(cells.map(String::as_str))
             })
             .collect();
-        let class = |column: usize| match numbers.get(column) {
-            Some(true) => " class=\"n\"",
-            _ => "",
-        };
+        let class = |column: usize| classes.get(column).copied().unwrap_or_default();
         self.html
             .push_str("<div class=\"scroll\"><table class=\"figures\"><tr>");
         for (column, cell) in header.iter().enumerate() {
@@ -192,7 +188,6 @@ impl Page {
                 let class = match cell.as_str() {
                     "yes" => " class=\"good\"",
                     "NO" => " class=\"bad\"",
-                    text if text.len() > 40 => " class=\"long\"",
                     _ => class(column),
                 };
                 let _ = write!(self.html, "<td{class}>{}</td>", Escaped(cell));
@@ -240,6 +235,20 @@ impl Row {
     }
 }
 
+/// Cells with more bytes than this are sentences, which may be broken into lines.
+const SENTENCE: usize = 40;
+
+/// The attribute of a column's cells: numbers are aligned to the right, sentences broken.
+fn class_of<'a>(cells: impl Iterator<Item = &'a str> + Clone) -> &'static str {
+    if cells.clone().any(|cell| cell.len() > SENTENCE) {
+        " class=\"long\""
+    } else if cells.clone().all(is_number) {
+        " class=\"n\""
+    } else {
+        ""
+    }
+}
+
 /// Whether a cell looks like a number, with or without sign and unit, or holds nothing.
 fn is_number(cell: &str) -> bool {
     let digits = cell.trim_start_matches(['+', '-', '−']);
@@ -282,6 +291,14 @@ mod tests {
             assert_eq!(grouped(count), text);
             assert!(is_number(text));
         }
+    }
+
+    #[test]
+    fn a_column_is_of_one_kind() {
+        let sentence = "what is said is as long as it takes to say it";
+        assert_eq!(class_of(["short", sentence].into_iter()), " class=\"long\"");
+        assert_eq!(class_of(["1", "–"].into_iter()), " class=\"n\"");
+        assert_eq!(class_of(["1", "one"].into_iter()), "");
     }
 
     #[test]
