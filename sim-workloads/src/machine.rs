@@ -163,6 +163,14 @@ pub fn built_in_text(name: &str) -> Option<&'static str> {
         .map(|&(_, text)| text)
 }
 
+/// The text of a profile, by its built-in name or its path; `None` if it cannot be read.
+pub fn profile_text(name_or_path: &str) -> Option<String> {
+    match built_in_text(name_or_path) {
+        Some(text) => Some(text.to_owned()),
+        None => std::fs::read_to_string(name_or_path).ok(),
+    }
+}
+
 /// A profile as written. Disks are read in a second step, because serde forgets which key
 /// was wrong inside a table that is tagged with its model.
 #[derive(Deserialize)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::ambient;
 use super::time::Time;
-use super::virtual_clock::disk::RequestKind;
+use super::virtual_clock::disk::{DiskCounters, RequestKind};
 use super::virtual_clock::{Completion, CompletionQueue, Simulation};
 use super::wait_kind::WaitKind;
 
@@ -54,6 +54,22 @@ impl Device {
             Simulation::submit_and_wait(simulation(), self.0, kind, address, length, waiting_for)
         }
     }
+}
+
+/// The name of each device of the current simulation and what it has counted up to now, in
+/// the order of the machine's list. Under the real clock there are none.
+pub fn device_counters() -> Vec<(String, DiskCounters)> {
+    let simulation = ambient::simulation();
+    if simulation.is_null() {
+        return Vec::new();
+    }
+    // SAFETY: the current task calls, and no other reference into the simulation is live.
+    let simulation = unsafe { &*simulation };
+    let device = |number| {
+        let name = simulation.disk_name(number)?.to_owned();
+        Some((name, simulation.disk_counters(number)?))
+    };
+    (0..).map_while(device).collect()
 }
 
 /// Requests in flight whose completions are collected later.

@@ -45,7 +45,7 @@ pub mod virtual_clock;
 mod wait_kind;
 
 pub use accounting::{
-    LatchStatistics, RuntimeStatistics, TaskRole, TimeBudget, runtime_statistics,
+    LatchStatistics, RuntimeStatistics, TaskRole, TimeBudget, latch_statistics, runtime_statistics,
 };
 pub use cell::{TaskCell, TaskRef};
 pub use cost::{Cost, CostTable, cpu, cpu_times};

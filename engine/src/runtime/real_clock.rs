@@ -16,7 +16,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::accounting::{RuntimeStatistics, TaskRole, TimeBudget};
+use super::accounting::{LatchStatistics, RuntimeStatistics, TaskRole, TimeBudget};
 use super::ambient;
 use super::latch_class::LatchClass;
 use super::tasks::now;
@@ -120,6 +120,15 @@ impl MachineShared {
         }
         sum
     }
+
+    /// The latches alone, in the order of [`LatchClass::ALL`].
+    pub(super) fn latch_statistics(&self) -> Vec<LatchStatistics> {
+        let mut sum = vec![LatchStatistics::default(); LatchClass::ALL.len()];
+        for task in self.tasks.lock().iter() {
+            task.add_latches_to(&mut sum);
+        }
+        sum
+    }
 }
 
 impl RealTask {
@@ -183,13 +192,17 @@ impl RealTask {
         (next(), next())
     }
 
-    fn add_to(&self, sum: &mut RuntimeStatistics) {
-        for (total, counts) in sum.latches.iter_mut().zip(&self.latches) {
+    fn add_latches_to(&self, sum: &mut [LatchStatistics]) {
+        for (total, counts) in sum.iter_mut().zip(&self.latches) {
             total.acquired += counts.acquired.load(Relaxed);
             total.contended += counts.contended.load(Relaxed);
             total.wait += counts.wait.load(Relaxed);
             total.hold += counts.hold.load(Relaxed);
         }
+    }
+
+    fn add_to(&self, sum: &mut RuntimeStatistics) {
+        self.add_latches_to(&mut sum.latches);
         let ended = self.ended.load(Relaxed);
         let (until, (ran, queued)) = if ended == 0 {
             (sum.at, self.scheduled())
@@ -212,7 +225,7 @@ impl RealTask {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::{Event, Mutex, runtime_statistics, spawn_as};
+    use crate::runtime::{Event, Mutex, latch_statistics, runtime_statistics, spawn_as};
 
     #[test]
     fn a_contended_latch_is_counted_by_the_thread_that_waits() {
@@ -248,6 +261,8 @@ mod tests {
         assert_eq!(latch.contended == 1, latch.wait > 0);
         let waited = statistics.user_time[WaitKind::Latch as usize];
         assert_eq!(waited, latch.wait);
+        let latches = machine.run(latch_statistics);
+        assert_eq!(latches[LatchClass::TrxSys as usize], latch);
     }
 
     #[test]

@@ -9,7 +9,8 @@ use clap::Args;
 use super::output::OutputArguments;
 use super::{Failure, Outcome};
 use crate::progress::Progress;
-use crate::report::html;
+use crate::report::html::{self, Origin};
+use crate::report::json::ReproduceDocument;
 use crate::reproduce::execute::cache;
 use crate::reproduce::{self, Amount, Options, Program, Report, text::text};
 use crate::run::Problems;
@@ -75,8 +76,12 @@ impl Arguments {
             progress: &progress,
         };
         let document = reproduce::reproduce(&checked.reports, &options).map_err(Failure::Work)?;
+        let page = |document: &ReproduceDocument| {
+            let machines = document.reports.iter().map(|report| &*report.machine);
+            html::reproduce(document, &Origin::of_this_call(machines))
+        };
         self.output
-            .write(&text(&document), &document, html::reproduce)
+            .write(&text(&document), &document, page)
             .map_err(Failure::Work)?;
         Ok(
             match document.reports.iter().all(|report| report.all_hold()) {

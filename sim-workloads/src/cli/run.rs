@@ -8,7 +8,7 @@ use super::output::OutputArguments;
 use super::{Failure, Outcome, warn};
 use crate::progress::{Progress, say};
 use crate::report::IntervalLine;
-use crate::report::html;
+use crate::report::html::{self, Origin};
 use crate::run::text::{preamble, results};
 use crate::run::{RunArguments, RunPlan, Watch, execute};
 use crate::server::EngineServer;
@@ -40,7 +40,9 @@ impl Arguments {
         warn(&document.warnings[plan.warnings.len()..]);
         let text = results(&plan, &result.measurement, document);
         self.output
-            .write(&text, document, html::run)
+            .write(&text, document, |document| {
+                html::run(document, &Origin::of_this_call([&*document.machine]))
+            })
             .map_err(Failure::Work)?;
         match result.unwritten {
             Some(why) => Err(Failure::Work(anyhow::Error::msg(why))),

@@ -9,7 +9,7 @@ use clap::Args;
 use super::output::{OutputArguments, check_file, write_file};
 use super::{Failure, Outcome, complain, warn};
 use crate::progress::Progress;
-use crate::report::html;
+use crate::report::html::{self, Origin};
 use crate::report::json::{SweepDocument, SweepPoint};
 use crate::run::{Problems, RunArguments};
 use crate::sweep::{Grid, Runner, jobs, table};
@@ -98,9 +98,13 @@ impl Arguments {
             }
         }
         warn(&warnings);
-        let given = self
-            .output
-            .write(&table::summary(document), document, html::sweep);
+        let page = |document: &SweepDocument| {
+            let points = document.points.iter();
+            let machines = points.map(|point| point.run.machine.as_str());
+            html::sweep(document, &Origin::of_this_call(machines))
+        };
+        let summary = table::summary(document);
+        let given = self.output.write(&summary, document, page);
         let lines = self.csv.as_ref().map(|path| {
             let mut text = Vec::new();
             table::write_csv(document, &mut text).with_context(|| path.display().to_string())?;

@@ -12,7 +12,7 @@
 mod reproduce;
 mod sweep;
 
-pub use reproduce::{Cell, Finding, ReportDocument, ReproduceDocument};
+pub use reproduce::{Cell, Finding, OptionFileText, ReportDocument, ReproduceDocument};
 pub use sweep::{SweepDocument, SweepPoint, SweepSummary};
 
 use std::collections::BTreeMap;
@@ -61,6 +61,9 @@ pub struct RunDocument {
     pub intervals: Vec<Interval>,
     /// System variables in force.
     pub variables: BTreeMap<String, Value>,
+    /// Of the variables that have another value than they would have if nothing were set,
+    /// what that value is, on this machine.
+    pub defaults: BTreeMap<String, Value>,
     /// `SHOW GLOBAL STATUS`: what the measurement added, or a level at its end.
     pub status: BTreeMap<String, i64>,
     /// `INNODB_METRICS` counters, likewise.
@@ -100,7 +103,7 @@ pub struct LatencyMs {
 
 /// One interval of the series. Rates and the latency belong to the interval, the
 /// levels to its end.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// End of the interval, in seconds since the measurement began.
     pub t_s: f64,
@@ -118,6 +121,29 @@ pub struct Interval {
     pub free_pages: u64,
     /// Transactions whose undo is not purged.
     pub history_list_length: u64,
+    /// Median of latency, in milliseconds.
+    pub latency_p50_ms: f64,
+    /// 99th percentile of latency, in milliseconds.
+    pub latency_p99_ms: f64,
+    /// Waits for latches a second, by the latch's name; those that nobody waited for are
+    /// left out.
+    pub latch_waits_per_s: BTreeMap<String, f64>,
+    /// The disks of the machine; none under the real clock, where the host's disk does not
+    /// tell.
+    pub disks: Vec<DiskQueue>,
+}
+
+/// Mean requests inside a disk over an interval: submitted, and not complete.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DiskQueue {
+    /// The disk's name in the machine's profile.
+    pub name: String,
+    /// Reads.
+    pub reads_in_flight: f64,
+    /// Writes.
+    pub writes_in_flight: f64,
+    /// Flushes.
+    pub flushes_in_flight: f64,
 }
 
 /// Input and output of one kind of file, as `performance_schema` sums it up.
@@ -187,6 +213,29 @@ pub struct TimeBudget {
 }
 
 impl TimeBudget {
+    /// The mean of several; `None` of nothing.
+    pub fn mean(budgets: &[TimeBudget]) -> Option<TimeBudget> {
+        if budgets.is_empty() {
+            return None;
+        }
+        let mean = |part: fn(&TimeBudget) -> f64| {
+            budgets.iter().map(part).sum::<f64>() / budgets.len() as f64
+        };
+        Some(TimeBudget {
+            cpu: mean(|budget| budget.cpu),
+            run_queue: mean(|budget| budget.run_queue),
+            latch: mean(|budget| budget.latch),
+            row_lock: mean(|budget| budget.row_lock),
+            page_read: mean(|budget| budget.page_read),
+            free_page: mean(|budget| budget.free_page),
+            flushed_page: mean(|budget| budget.flushed_page),
+            log_write: mean(|budget| budget.log_write),
+            log_sync: mean(|budget| budget.log_sync),
+            admission: mean(|budget| budget.admission),
+            other: mean(|budget| budget.other),
+        })
+    }
+
     /// The sum of all parts, in microseconds.
     pub fn total(&self) -> f64 {
         self.cpu

@@ -30,7 +30,7 @@ use super::warnings;
 use crate::complaint::in_words;
 use crate::machine::memory;
 use crate::progress::Progress;
-use crate::report::json::{ReportDocument, ReproduceDocument};
+use crate::report::json::{OptionFileText, ReportDocument, ReproduceDocument};
 use crate::run::{RunArguments, RunPlan, Watch};
 use crate::server::EngineServer;
 use crate::sweep::Runner;
@@ -118,6 +118,7 @@ pub fn reproduce(
                 failures: Vec::new(),
                 runs: 0,
                 wall_s: 0.0,
+                option_files: Vec::new(),
             };
             if let Err(error) = fill(&mut document, *report, &extent, &bases, options) {
                 document.failures.push(in_words(&error));
@@ -139,6 +140,7 @@ fn fill(
     options: &Options<'_>,
 ) -> anyhow::Result<()> {
     let cells = report.cells(extent)?;
+    document.option_files = option_files(&cells);
     let mut results = Results::new(&cells);
     // Bases stay in use until the report is done.
     let mut used: BTreeMap<String, Base> = BTreeMap::new();
@@ -174,6 +176,20 @@ fn fill(
     let warnings = warnings::of(&finished, extent.scale);
     document.warnings.extend(warnings);
     Ok(())
+}
+
+/// The option files of cells, each once, in the order of their first use.
+fn option_files(cells: &[Cell]) -> Vec<OptionFileText> {
+    let mut files: Vec<OptionFileText> = Vec::new();
+    for file in cells.iter().filter_map(|cell| cell.setup.option_file) {
+        if !files.iter().any(|known| known.name == file.name) {
+            files.push(OptionFileText {
+                name: file.name.to_owned(),
+                text: file.text.to_owned(),
+            });
+        }
+    }
+    files
 }
 
 /// Runs by cell and seed.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::report::Cell;
-use crate::report::json::{Cell as CellDocument, RunDocument, Validity};
+use crate::report::json::{Cell as CellDocument, RunDocument, TimeBudget, Validity};
 use crate::stats::{mean, mean_interval_95};
 
 /// One run that ended well.
@@ -80,6 +80,9 @@ impl FinishedCell {
                 CellDocument::new(self.cell.labels.clone(), metric, *published, interval, n);
             cell.fitted = self.cell.fitted;
             cell.validity = self.validity();
+            cell.seeds = self.runs.iter().map(|one| one.run.seed).collect();
+            let budgets = self.runs.iter().map(|one| one.run.time_budget);
+            cell.time_budget = TimeBudget::mean(&budgets.collect::<Vec<_>>());
             Some(cell)
         };
         self.cell.figures.iter().filter_map(document).collect()
@@ -139,6 +142,8 @@ mod tests {
         assert_eq!((document.n, document.simulated), (3, 92.0));
         assert!(document.ci95_high.unwrap() > 94.0);
         assert!(!document.fitted);
+        assert_eq!(document.seeds, [1, 2, 3]);
+        assert_eq!(document.time_budget, Some(sample::run().time_budget));
     }
 
     #[test]

@@ -177,6 +177,7 @@ mod tests {
             failures: vec!["rain: wet".into()],
             runs: 4,
             wall_s: 2.6,
+            option_files: Vec::new(),
         }
     }
 

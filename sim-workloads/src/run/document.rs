@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use innosim_engine::runtime::time::{NANOSECOND, to_seconds};
 use innosim_engine::runtime::{LatchClass, RuntimeStatistics, WaitKind};
-use innosim_engine::sysvar::Settings;
+use innosim_engine::sysvar::{Options, Settings, examine};
 
 use super::host_usage::HostUsage;
 use super::measure::Measurement;
@@ -60,6 +60,7 @@ pub fn document(
         latency_ms: measurement.latency.summary(),
         intervals: measurement.intervals.clone(),
         variables: variables(&plan.settings),
+        defaults: defaults(&plan.settings),
         status: owned(metrics.status()),
         metrics: owned(metrics.metrics()),
         files: files(measurement),
@@ -83,6 +84,15 @@ fn variables(settings: &Settings) -> BTreeMap<String, serde_json::Value> {
             )
         })
         .collect()
+}
+
+/// What the variables that have another value would have if nothing were set.
+fn defaults(settings: &Settings) -> BTreeMap<String, serde_json::Value> {
+    let (flavor, machine) = (settings.flavor(), settings.machine());
+    let untouched = examine(flavor, &Options::new(), machine, settings.scale()).settings;
+    let (values, mut defaults) = (variables(settings), variables(&untouched));
+    defaults.retain(|name, default| values.get(name) != Some(default));
+    defaults
 }
 
 fn owned(figures: BTreeMap<&str, i64>) -> BTreeMap<String, i64> {
@@ -189,7 +199,10 @@ mod tests {
     #[test]
     fn figures_come_from_where_they_belong() {
         let plan = RunArguments {
-            set: vec!["innodb_buffer_pool_size=64G".into()],
+            set: vec![
+                "innodb_buffer_pool_size=64G".into(),
+                "innodb_doublewrite=ON".into(),
+            ],
             scale: Some("16".into()),
             ..RunArguments::default()
         };
@@ -212,6 +225,8 @@ mod tests {
         assert_eq!(run.status["Innodb_rows_read"], 20);
         assert_eq!(run.variables["innodb_buffer_pool_size"], 64u64 << 30);
         assert_eq!(run.variables["innodb_doublewrite"], "ON");
+        assert_eq!(run.defaults["innodb_buffer_pool_size"], 128u64 << 20);
+        assert!(!run.defaults.contains_key("innodb_doublewrite"));
         assert_eq!(run.warnings.last().unwrap(), "of the run");
         assert_eq!(
             (run.machine.as_str(), run.clock.as_str()),

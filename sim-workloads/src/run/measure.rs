@@ -28,6 +28,7 @@ use innosim_engine::runtime::{
 use super::client::{Client, Shared};
 use super::database::{Database, StatementError};
 use super::gate::Gate;
+use super::interval_waits::IntervalWaits;
 use super::plan::{Length, RunPlan};
 use super::recorder::Recorder;
 use super::server_layer::ServerLayer;
@@ -311,6 +312,7 @@ struct Series<'a, D> {
     /// Where the present interval began, and what had been counted there.
     begin: Time,
     counted: QueryCounters,
+    waits: IntervalWaits,
     /// Where it ends.
     next: Time,
     intervals: Vec<Interval>,
@@ -325,6 +327,7 @@ impl<'a, D: Database> Series<'a, D> {
             start,
             begin: start,
             counted: QueryCounters::default(),
+            waits: IntervalWaits::begin(),
             next: start + drive.interval,
             intervals: Vec::new(),
         }
@@ -334,12 +337,14 @@ impl<'a, D: Database> Series<'a, D> {
     fn end_interval(&mut self, latest: Time) -> IntervalLine {
         let counted = self.shared.recorder.counters();
         let at = now().min(latest);
+        let percentiles = [50.0, f64::from(PERCENTILE), 99.0];
+        let [p50, p95, p99] = self.shared.recorder.end_interval(percentiles);
         let line = IntervalLine {
             elapsed_s: to_seconds(at - self.start),
             threads: self.clients,
             counters: counted - self.counted,
             length_s: to_seconds(at - self.begin),
-            latency_ms: self.shared.recorder.end_interval(f64::from(PERCENTILE)),
+            latency_ms: p95,
             percentile: PERCENTILE,
             queue: None,
         };
@@ -353,6 +358,10 @@ impl<'a, D: Database> Series<'a, D> {
             dirty_pages: levels.dirty_pages,
             free_pages: levels.free_pages,
             history_list_length: levels.history_list_length,
+            latency_p50_ms: p50,
+            latency_p99_ms: p99,
+            latch_waits_per_s: self.waits.latches(line.length_s),
+            disks: self.waits.disks(),
         });
         self.counted = counted;
         self.begin = at;

@@ -14,7 +14,8 @@
 //! * [`machine`] – the simulation or the host.
 //! * [`database`] – what the driver asks of an engine.
 //! * [`measure`] – clients, phases, intervals; [`server_layer`] is what their statements
-//!   cost outside the engine, [`recorder`] what they count.
+//!   cost outside the engine, [`recorder`] what they count, [`interval_waits`] what they and
+//!   the disks wait for in an interval.
 //! * [`space`], [`pool_memory`] – whether the host has what a run will need.
 //! * [`execute`] – all of it in order; [`snapshot`] – several futures of one warm-up.
 //! * [`document`] – the JSON document; [`validity`] says whether its scale can be trusted.
@@ -29,6 +30,7 @@ pub mod document;
 pub mod execute;
 mod gate;
 pub mod host_usage;
+mod interval_waits;
 pub mod machine;
 pub mod measure;
 pub mod not_built;

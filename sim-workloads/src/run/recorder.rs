@@ -212,16 +212,17 @@ impl Recorder {
         self.clients.iter().fold(QueryCounters::default(), sum)
     }
 
-    /// Ends an interval: its percentile of latencies, in milliseconds. Waits for nobody.
-    pub fn end_interval(&self, percent: f64) -> f64 {
+    /// Ends an interval: these percentiles of its latencies, in milliseconds. Waits for
+    /// nobody.
+    pub fn end_interval<const N: usize>(&self, percents: [f64; N]) -> [f64; N] {
         let mut now = LogHistogram::default();
         for shard in &self.shards {
             shard.buckets.add_to(&mut now);
         }
         let mut began = lock(&self.interval_began);
-        let latency = now.since(&began).percentile(percent);
+        let interval = now.since(&began);
         *began = now;
-        latency
+        percents.map(|percent| interval.percentile(percent))
     }
 
     /// Everything since the measurement began. Under the real clock the clients have to have
@@ -312,19 +313,19 @@ mod tests {
         assert_eq!(of_many.latency.count(), 20_000);
         assert_eq!(of_one.clients, of_many.clients);
         assert_eq!(of_one.clients[3].events, 500);
-        let percentile = one.end_interval(95.0);
-        assert!(percentile > 0.0);
-        assert_eq!(percentile, many.end_interval(95.0));
+        let percentiles = one.end_interval([10.0, 95.0]);
+        assert!(0.0 < percentiles[0] && percentiles[0] < percentiles[1]);
+        assert_eq!(percentiles, many.end_interval([10.0, 95.0]));
         assert_eq!(
-            (one.end_interval(95.0), many.end_interval(95.0)),
-            (0.0, 0.0)
+            (one.end_interval([95.0]), many.end_interval([95.0])),
+            ([0.0], [0.0])
         );
         one.begin(20_000, NEVER);
         let nothing = one.recorded();
         assert_eq!(nothing.latency.count(), 0);
         assert_eq!(nothing.counters, QueryCounters::default());
         assert_eq!(nothing.clients[3], ThreadCounters::default());
-        assert_eq!(one.end_interval(95.0), 0.0);
+        assert_eq!(one.end_interval([95.0]), [0.0]);
     }
 
     #[test]
@@ -353,7 +354,7 @@ mod tests {
             .map(|shard| lock(&shard.latency))
             .collect();
         assert_eq!(recorder.counters().transactions, 40);
-        assert!(recorder.end_interval(95.0) > 0.0);
+        assert!(recorder.end_interval([95.0])[0] > 0.0);
         drop(held);
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::Validity;
+use super::{TimeBudget, Validity};
 use crate::stats::{MeanInterval, relative_error};
 
 /// `reproduce --json`.
@@ -42,6 +42,17 @@ pub struct ReportDocument {
     pub runs: u64,
     /// Time on the wall, in seconds.
     pub wall_s: f64,
+    /// The option files with which its cells run.
+    pub option_files: Vec<OptionFileText>,
+}
+
+/// An option file that comes with the program.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OptionFileText {
+    /// Its name, without directory.
+    pub name: String,
+    /// What is in it.
+    pub text: String,
 }
 
 /// One published figure and its simulated counterpart.
@@ -69,6 +80,11 @@ pub struct Cell {
     /// Whether the scale can be trusted: of all seeds the figures that speak most against
     /// it; `null` if there is no run.
     pub validity: Option<Validity>,
+    /// The seeds of the runs that ended well.
+    pub seeds: Vec<u64>,
+    /// Where the time of a mean transaction goes, the mean over the seeds; `null` if there is
+    /// no run.
+    pub time_budget: Option<TimeBudget>,
 }
 
 impl Cell {
@@ -91,6 +107,8 @@ impl Cell {
             ci95_low: simulated.ci95_low,
             ci95_high: simulated.ci95_high,
             validity: None,
+            seeds: Vec::new(),
+            time_budget: None,
         }
     }
 }

@@ -9,7 +9,9 @@ const RUN: &str = r#"{"innosim": version, "clock", "machine", "flavor", "scale",
     "workload", "threads", "tables", "table_size", "time_s", "transactions", "queries", "tps",
     "qps", "errors", "latency_ms": {"min","avg","p50","p95","p99","max","sum"}, "intervals":
     [{"t_s","tps","qps","latency_p95_ms","checkpoint_age","dirty_pages","free_pages",
-    "history_list_length"}], "variables": {name: value}, "status": {"Innodb_…": n}, "metrics":
+    "history_list_length","latency_p50_ms","latency_p99_ms","latch_waits_per_s": {latch: n},
+    "disks": [{"name","reads_in_flight","writes_in_flight","flushes_in_flight"}]}],
+    "variables": {name: value}, "defaults": {name: value}, "status": {"Innodb_…": n}, "metrics":
     {counter: n}, "files": [{"event_name","count_read","sum_timer_read_ps","bytes_read",
     "count_write","sum_timer_write_ps","bytes_written","count_sync","sum_timer_sync_ps"}],
     "latches": [{"name","acquired","contended","wait_ns","hold_ns"}], "time_budget": {"cpu",
@@ -24,9 +26,10 @@ const SWEEP_WITHOUT_RUN: &str = r#"{"points": [{"set": {name: value}, "run"}], "
 const REPRODUCE: &str = r#"{"reports": [{"name","machine","scale","cells": [{"labels": {…},
     "metric","published","simulated","relative_error","fitted": bool,"n","ci95_low","ci95_high",
     "validity": {"round_share","turnover_s","dirty_to_flush_s","flushed_page_wait_us",
-    "row_lock_waits"}}],"claims": [{"text","holds","figure","judged": bool}],"controls":
+    "row_lock_waits"},"seeds","time_budget": {"cpu","run_queue","latch","row_lock","page_read",
+    "free_page","flushed_page","log_write","log_sync","admission","other"}}],"claims": [{"text","holds","figure","judged": bool}],"controls":
     [{"text","holds","figure","judged": bool}],"quick": bool,"assumptions","warnings",
-    "failures","runs","wall_s"}]}"#;
+    "failures","runs","wall_s","option_files": [{"name","text"}]}]}"#;
 
 /// The quoted names of a contract, in order.
 fn promised(contract: &str) -> Vec<String> {
@@ -95,8 +98,18 @@ pub(crate) fn sample() -> RunDocument {
             dirty_pages: 120,
             free_pages: 4_096,
             history_list_length: 17,
+            latency_p50_ms: 7.6,
+            latency_p99_ms: 21.0,
+            latch_waits_per_s: BTreeMap::from([("trx_sys_mutex".to_owned(), 0.5)]),
+            disks: vec![DiskQueue {
+                name: "nvme".to_owned(),
+                reads_in_flight: 0.25,
+                writes_in_flight: 3.5,
+                flushes_in_flight: 0.125,
+            }],
         }],
-        variables: BTreeMap::from([("innodb_doublewrite_pages".to_owned(), json!(128))]),
+        variables: BTreeMap::from([("innodb_doublewrite_pages".to_owned(), json!(16))]),
+        defaults: BTreeMap::from([("innodb_doublewrite_pages".to_owned(), json!(128))]),
         status: BTreeMap::from([("Innodb_…".to_owned(), 3)]),
         metrics: BTreeMap::from([("buffer_pool_reads".to_owned(), 3)]),
         files: vec![FileSummary {
@@ -141,7 +154,13 @@ pub(crate) fn sample() -> RunDocument {
 #[test]
 fn run_has_the_promised_keys_in_their_order() {
     let document = serde_json::to_value(sample()).unwrap();
-    assert_eq!(keys(&document, &["variables", "metrics"]), promised(RUN));
+    assert_eq!(
+        keys(
+            &document,
+            &["variables", "defaults", "metrics", "latch_waits_per_s"]
+        ),
+        promised(RUN)
+    );
 }
 
 #[test]
@@ -166,6 +185,9 @@ fn the_budget_adds_up() {
     }))
     .unwrap();
     assert_eq!(all_ones.total(), 11.0);
+    let mean = TimeBudget::mean(&[all_ones, TimeBudget::default()]).unwrap();
+    assert_eq!((mean.total(), mean.admission), (5.5, 0.5));
+    assert_eq!(TimeBudget::mean(&[]), None);
 }
 
 fn point(pages: u64, seed: u64, tps: f64) -> SweepPoint {
@@ -237,6 +259,8 @@ pub(crate) fn report_sample() -> ReportDocument {
     };
     let mut cell = Cell::new(labels, "qps", Some(76_180.0), simulated, 3);
     cell.validity = Some(sample().validity);
+    cell.seeds = vec![1, 2, 3];
+    cell.time_budget = Some(sample().time_budget);
     let finding = Finding::new("16 pages are faster", Some(0.062), |effect| effect > 0.0);
     ReportDocument {
         name: "doublewrite-pages".to_owned(),
@@ -251,6 +275,10 @@ pub(crate) fn report_sample() -> ReportDocument {
         failures: Vec::new(),
         runs: 3,
         wall_s: 12.5,
+        option_files: vec![OptionFileText {
+            name: "tuned.cnf".to_owned(),
+            text: "[mysqld]\ninnodb_io_capacity = 2000\n".to_owned(),
+        }],
     }
 }
 
