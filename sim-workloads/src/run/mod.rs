@@ -16,7 +16,8 @@
 //! * [`measure`] – clients, phases, intervals; [`server_layer`] is what their statements
 //!   cost outside the engine, [`recorder`] what they count.
 //! * [`space`], [`pool_memory`] – whether the host has what a run will need.
-//! * [`execute`] – all of it in order; [`snapshot`] – several futures of one warm-up.
+//! * [`execute`] – all of it in order; [`snapshot`] – several futures of one warm-up, and
+//!   [`futures`] their texts.
 //! * [`document`] – the JSON document; [`validity`] says whether its scale can be trusted.
 //! * [`text`] – what is printed.
 
@@ -27,6 +28,7 @@ pub mod data_directory;
 pub mod database;
 pub mod document;
 pub mod execute;
+pub mod futures;
 mod gate;
 pub mod host_usage;
 pub mod machine;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::Validity;
+use super::{Constant, Validity};
 use crate::stats::{MeanInterval, relative_error};
 
 /// `reproduce --json`.
@@ -42,6 +42,15 @@ pub struct ReportDocument {
     pub runs: u64,
     /// Time on the wall, in seconds.
     pub wall_s: f64,
+    /// innosim's version; empty in results of versions that did not tell.
+    #[serde(default)]
+    pub innosim: String,
+    /// The constants of the machine that were fitted.
+    #[serde(default)]
+    pub constants: Vec<Constant>,
+    /// What the model leaves out.
+    #[serde(default)]
+    pub leaves_out: Vec<String>,
 }
 
 /// One published figure and its simulated counterpart.

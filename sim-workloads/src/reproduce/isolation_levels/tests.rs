@@ -51,7 +51,8 @@ fn all_published_cells_are_there() {
     let quick = IsolationLevels.cells(&extent(Amount::Quick)).unwrap();
     assert_eq!(quick.len(), 16);
     assert!(quick.iter().all(|cell| cell.seeds == [1]));
-    assert!(cells.iter().all(|cell| !cell.fitted));
+    let fitted = cells.iter().filter(|cell| cell.fitted).count();
+    assert!((1..=56 / 4).contains(&fitted), "{fitted}");
 }
 
 #[test]
