@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use super::groups::Job;
 
-/// CPU that a transaction costs to simulate, in seconds. Measured: 0.16 to 0.24 ms on a
-/// virtual machine with two busy cores, of either report.
+/// CPU that a transaction costs to simulate, in seconds, on cores that nobody else uses.
+/// Measured: `host.cpu_s` over transactions is 0.25 to 0.32 ms of futures of
+/// doublewrite-pages at scale 64 on two cores that five others use, too.
 const TRANSACTION_S: f64 = 0.2e-3;
 
 /// The work in words: transactions, and minutes with so many processes at a time.
