@@ -5,13 +5,16 @@ use std::num::NonZeroU32;
 use std::path::Path;
 
 use innosim_workloads::progress::Progress;
-use innosim_workloads::report::json::{Answer, Finding, ReproduceDocument};
+use innosim_workloads::report::json::{
+    Answer, Finding, ReproduceDocument, StudyDocument, StudyRow,
+};
 use innosim_workloads::reproduce::cache::CacheDirectory;
 use innosim_workloads::reproduce::finished::{Finished, FinishedCell};
 use innosim_workloads::reproduce::machines::MachineChange;
 use innosim_workloads::reproduce::report::{
     Cell, Extent, Findings, FittedConstant, Length, OptionFile, Setup, WarmState, labels,
 };
+use innosim_workloads::reproduce::study::study;
 use innosim_workloads::reproduce::{Amount, Options, Program, Report, reproduce};
 use innosim_workloads::run::RunArguments;
 
@@ -437,4 +440,91 @@ fn a_process_that_fails_fails_all_of_its_runs() {
         failures[0].starts_with("innodb_doublewrite_pages="),
         "{failures:?}"
     );
+}
+
+/// The study of [`Threads`], with this program.
+fn studied(directory: &Path, program: Program) -> StudyDocument {
+    let cache = CacheDirectory::open(directory).unwrap();
+    let options = Options {
+        amount: Amount::Full,
+        scale: None,
+        runs_missing: true,
+        jobs: 2,
+        cache: &cache,
+        base_bytes: 1 << 30,
+        program,
+        progress: &Progress::silent(),
+    };
+    let mut document = study(&[&Threads], &options).unwrap();
+    document.studies.remove(0)
+}
+
+#[test]
+fn a_study_varies_what_was_fitted_the_disk_and_the_scale() {
+    let directory = tempfile::tempdir().unwrap();
+    let found = studied(directory.path(), program());
+    // As fitted, a constant less and more, three arbitrations, another scale.
+    assert_eq!(found.runs, 1 + 2 + 3 + 1);
+    for row in found.rows() {
+        assert_eq!(row.failures, Vec::<String>::new());
+        assert!(row.answers[0].figure.unwrap() > 0.0 && row.validity.is_some());
+    }
+    let tps = |row: &StudyRow| row.answers[0].figure.unwrap();
+    let of_constant = &found.constants[0];
+    assert_eq!(of_constant.constant.value, "60.0");
+    assert!(tps(&of_constant.less) > tps(&found.as_fitted));
+    assert!(tps(&found.as_fitted) > tps(&of_constant.more));
+    assert_eq!(found.arbitration.len(), 3);
+    let scales: Vec<&str> = found
+        .scales
+        .iter()
+        .map(|row| row.variant.as_str())
+        .collect();
+    assert_eq!(scales, ["2", "1"]);
+    assert_eq!(found.scales[1].answers, found.as_fitted.answers);
+
+    // All of it is kept; what is as fitted is kept for the report, too.
+    let again = studied(directory.path(), broken());
+    assert_eq!(again.runs, 0);
+    assert!(again.rows().eq(found.rows()));
+    let full = call(directory.path(), Amount::Full, program());
+    assert_eq!(full.reports[0].runs, 2 * 3 - 1);
+}
+
+#[test]
+fn a_page_is_made_of_results_that_were_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str| directory.path().join(name);
+    let results = call(&file("cache"), Amount::Quick, program());
+    std::fs::write(file("results"), serde_json::to_vec(&results).unwrap()).unwrap();
+    std::fs::write(file("nonsense"), "{}").unwrap();
+    let page = |from: &str| {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_innosim"))
+            .arg("reproduce")
+            .arg("--fidelity")
+            .arg(file("page"))
+            .arg("--from")
+            .arg(file(from))
+            .arg("--cache-dir")
+            .arg(file("other"))
+            .output()
+            .unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    assert_eq!(page("results"), (Some(0), String::new()));
+    let text = std::fs::read_to_string(file("page")).unwrap();
+    for part in [
+        "## threads\n",
+        "**A shape only:**",
+        "| `server.statement_us` | 60.0 | estimate",
+        "* Everything.",
+        "the study has not been run",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let (code, message) = page("nonsense");
+    assert!(code == Some(2) && message.contains("--from="), "{message}");
 }

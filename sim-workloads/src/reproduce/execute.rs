@@ -34,7 +34,7 @@ use crate::complaint::in_words;
 use crate::machine::memory;
 use crate::progress::Progress;
 use crate::report::json::{ReportDocument, ReproduceDocument};
-use crate::run::{RunArguments, RunPlan, Watch};
+use crate::run::{RunArguments, RunPlan, Watch, space};
 use crate::server::EngineServer;
 
 /// The program that is started for every run.
@@ -448,6 +448,7 @@ fn means(plan: &RunPlan, jobs: usize) -> Means {
         memory: memory("MemAvailable").map_or(u64::MAX, |free| free / 100 * SHARE),
         process: data.min(pool) + REST,
         images: if data > pool { data } else { 0 },
+        disk: space::free(&std::env::temp_dir()).unwrap_or(u64::MAX),
     }
 }
 

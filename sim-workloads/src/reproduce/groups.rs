@@ -87,17 +87,20 @@ pub struct Means {
     pub process: u64,
     /// Bytes of all page images that a run can make.
     pub images: u64,
+    /// Disk for images that have no room in memory, in bytes.
+    pub disk: u64,
 }
 
 /// A process with less memory for images writes and reads them all the time.
-const IMAGES_MIN: u64 = 1 << 30;
+const IMAGES_MIN: u64 = 512 << 20;
 
 impl Means {
     /// Forked processes at a time for so many runs, and what each process may keep of
     /// images; `None` if there is no room for a parent and a child.
     fn forks(&self, runs: usize) -> Option<(usize, u64)> {
         let least = self.process + self.images.min(IMAGES_MIN);
-        let fit = (self.memory / least.max(1)).saturating_sub(1);
+        let processes = (self.memory / least.max(1)).min(self.disk / self.images.max(1));
+        let fit = processes.saturating_sub(1);
         let at_a_time = self.jobs.max(1).min(runs).min(fit as usize);
         if runs < 2 || at_a_time == 0 {
             return None;

@@ -32,12 +32,13 @@ fn wanted(cell: usize, seed: u64) -> Wanted {
     }
 }
 
-/// Room for three processes.
+/// Room for four processes.
 const MEANS: Means = Means {
-    jobs: 4,
+    jobs: 3,
     memory: 12 << 30,
     process: 2 << 30,
     images: 16 << 30,
+    disk: 1 << 40,
 };
 
 fn of(cells: &[Cell], wanted: &[Wanted], means: &Means) -> Vec<Job> {
@@ -100,15 +101,17 @@ fn no_more_are_forked_than_memory_allows() {
     let mut cells = cells();
     warm(&mut cells);
     let runs = [wanted(0, 1), wanted(2, 1)];
-    let with = |memory: u64, images: u64| {
+    let with_disk = |memory: u64, images: u64, disk: u64| {
         let means = Means {
             memory: memory << 30,
             images: images << 30,
+            disk: disk << 30,
             ..MEANS
         };
         let jobs = of(&cells, &runs, &means);
         (jobs.len(), jobs[0].processes, call(&jobs[0]))
     };
+    let with = |memory, images| with_disk(memory, images, 1024);
     let (jobs, processes, words) = with(20, 16);
     assert_eq!((jobs, processes), (1, 2));
     let images = (20 << 10) / 3 - 2048;
@@ -120,8 +123,11 @@ fn no_more_are_forked_than_memory_allows() {
     assert_eq!(processes, 2, "{words}");
     let (_, processes, _) = with(6, 1);
     assert_eq!(processes, 1);
+    let (_, processes, _) = with_disk(20, 16, 47);
+    assert_eq!(processes, 1, "disk for two");
+    assert_eq!(with_disk(20, 16, 31).0, 2, "disk for one");
     // Not even one beside its parent: each warms up for itself, to the same end.
-    let (jobs, _, words) = with(5, 1);
+    let (jobs, _, words) = with(4, 1);
     assert_eq!(jobs, 2);
     assert_eq!(
         words,
