@@ -33,8 +33,8 @@ pub(super) struct Arguments {
     #[arg(long)]
     full: bool,
     /// How far the answers of reports depend on what was fitted, on the disk's arbitration
-    /// and on the scale, in place of the reports: with two cores about 20 minutes for
-    /// isolation-levels, an hour for doublewrite-pages and a quarter of one for
+    /// and on the scale, in place of the reports. With two cores of one's own: a quarter of
+    /// an hour for isolation-levels, three quarters for doublewrite-pages, some minutes for
     /// threads-5.6-5.7
     #[arg(long, conflicts_with = "full")]
     study: bool,

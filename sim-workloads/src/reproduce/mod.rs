@@ -20,7 +20,8 @@
 //! * [`warnings`] – whether the runs can be trusted.
 //! * [`text`] – what is printed; [`fidelity`] – a page of the book.
 //!
-//! Nothing here computes a result: a cell is a call of `innosim run`, and could be typed.
+//! Nothing here computes a result: a cell is a call of `innosim run` or a future of
+//! `innosim futures`, and could be typed.
 
 pub mod base;
 pub mod cache;
