@@ -91,22 +91,23 @@ pub struct Means {
     pub disk: u64,
 }
 
-/// A process with less memory for images writes and reads them all the time.
+/// A process with less memory for images writes and reads them all the time. Those of the
+/// redo log are there also where all tables are in the pool.
 const IMAGES_MIN: u64 = 512 << 20;
 
 impl Means {
     /// Forked processes at a time for so many runs, and what each process may keep of
     /// images; `None` if there is no room for a parent and a child.
     fn forks(&self, runs: usize) -> Option<(usize, u64)> {
-        let least = self.process + self.images.min(IMAGES_MIN);
-        let processes = (self.memory / least.max(1)).min(self.disk / self.images.max(1));
+        let least = self.process + IMAGES_MIN;
+        let processes = (self.memory / least).min(self.disk / self.images.max(1));
         let fit = processes.saturating_sub(1);
         let at_a_time = self.jobs.max(1).min(runs).min(fit as usize);
         if runs < 2 || at_a_time == 0 {
             return None;
         }
         let share = self.memory / (at_a_time as u64 + 1) - self.process;
-        Some((at_a_time, share.min(self.images)))
+        Some((at_a_time, share.min(self.images.max(IMAGES_MIN))))
     }
 }
 

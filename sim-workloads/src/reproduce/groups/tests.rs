@@ -120,7 +120,8 @@ fn no_more_are_forked_than_memory_allows() {
         "{words}"
     );
     let (_, processes, words) = with(8, 0);
-    assert_eq!(processes, 2, "{words}");
+    assert_eq!(processes, 2);
+    assert!(words.ends_with("--image-memory=512"), "{words}");
     let (_, processes, _) = with(6, 1);
     assert_eq!(processes, 1);
     let (_, processes, _) = with_disk(20, 16, 47);
