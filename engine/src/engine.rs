@@ -49,7 +49,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering::*};
 
 pub use self::background::EngineStep;
-pub use self::change::SnapshotChange;
+pub use self::change::{SnapshotChange, can_change_at_snapshot};
 pub use self::error::EngineError;
 pub use self::figures::EngineLevels;
 pub use self::open::{EngineRecoveryReport, RecoveryTimes};

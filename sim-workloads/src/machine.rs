@@ -33,10 +33,14 @@ use innosim_engine::runtime::profile::CpuProfile;
 use innosim_engine::runtime::virtual_clock::disk::{DiskProfile, ProfileProblem};
 
 /// The profiles that come with the program: name and text.
-const BUILT_IN: [(&str, &str); 6] = [
+const BUILT_IN: [(&str, &str); 7] = [
     (
         "array-16-spindles",
         include_str!("../profiles/array-16-spindles.toml"),
+    ),
+    (
+        "dual-56-nvme",
+        include_str!("../profiles/dual-56-nvme.toml"),
     ),
     (HOST, include_str!("../profiles/host.toml")),
     ("laptop-nvme", include_str!("../profiles/laptop-nvme.toml")),

@@ -19,7 +19,7 @@ mod jitter;
 mod line;
 mod student_t;
 
-pub use jitter::{Jitter, nearest_rank};
+pub use jitter::Jitter;
 pub use line::{LineFit, fit_line};
 pub use student_t::{student_t_cumulative, student_t_quantile};
 
@@ -132,6 +132,17 @@ pub fn relative_error(published: f64, simulated: f64) -> Option<f64> {
     (published != 0.0).then(|| (simulated - published) / published)
 }
 
+/// The median of sorted figures: the mean of the middle two, if there are two; `None` of
+/// none.
+pub fn median(sorted: &[f64]) -> Option<f64> {
+    let middle = sorted.len() / 2;
+    match sorted.len() % 2 {
+        _ if sorted.is_empty() => None,
+        0 => Some(f64::midpoint(sorted[middle - 1], sorted[middle])),
+        _ => Some(sorted[middle]),
+    }
+}
+
 /// The mean of the errors' absolute values; `None` of nothing.
 pub fn mean_absolute_error(errors: &[f64]) -> Option<f64> {
     let absolute: Vec<f64> = errors.iter().map(|error| error.abs()).collect();
@@ -145,6 +156,14 @@ mod tests {
     #[track_caller]
     fn close(a: f64, b: f64, tolerance: f64) {
         assert!((a - b).abs() <= tolerance, "{a} against {b}");
+    }
+
+    #[test]
+    fn a_median_is_in_the_middle() {
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&[3.0]), Some(3.0));
+        assert_eq!(median(&[1.0, 2.0, 4.0, 9.0]), Some(3.0));
+        assert_eq!(median(&[1.0, 2.0, 9.0]), Some(2.0));
     }
 
     #[test]

@@ -107,7 +107,7 @@ fn a_wrong_call_is_exit_code_2_and_says_what_is_accepted() {
         (vec!["kernel", "array", "--settle", "never"], "always"),
         (
             vec!["kernel", "array", "--machine", "cray"],
-            "array-16-spindles, host, laptop-nvme",
+            "array-16-spindles, dual-56-nvme, host, laptop-nvme",
         ),
         (
             vec![

@@ -66,6 +66,12 @@ fn part_of(name: &str) -> Option<Part> {
         .map(|&(_, part)| part)
 }
 
+/// Whether a variable can be changed at a snapshot, by
+/// [`Engine::change_at_snapshot`].
+pub fn can_change_at_snapshot(name: &str) -> bool {
+    part_of(name).is_some()
+}
+
 /// What a change of variables came to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SnapshotChange {

@@ -14,6 +14,7 @@
 mod crash_test;
 mod demo;
 mod explain;
+mod futures;
 mod kernel;
 mod output;
 mod prepare;
@@ -44,6 +45,7 @@ enum Command {
     CrashTest(crash_test::Arguments),
     Demo(demo::Arguments),
     Explain(explain::Arguments),
+    Futures(futures::Arguments),
     Kernel(kernel::Arguments),
     Prepare(prepare::Arguments),
     Recover(recover::Arguments),
@@ -86,6 +88,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::CrashTest(arguments) => arguments.run(),
         Command::Demo(arguments) => arguments.run(),
         Command::Explain(arguments) => arguments.run(),
+        Command::Futures(arguments) => arguments.run(),
         Command::Kernel(arguments) => arguments.run(),
         Command::Prepare(arguments) => arguments.run(),
         Command::Recover(arguments) => arguments.run(),
@@ -109,7 +112,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 /// Options of a run that a subcommand has no use for: its help does not list them, and it
 /// refuses them in its own words.
-const HIDDEN: [(&str, &[&str]); 3] = [
+const HIDDEN: [(&str, &[&str]); 4] = [
     (
         "prepare",
         &[
@@ -126,6 +129,7 @@ const HIDDEN: [(&str, &[&str]); 3] = [
         "crash-test",
         &["events", "warmup_time", "report_interval", "base"],
     ),
+    ("futures", &["events", "report_interval", "clock"]),
     ("sweep", &["datadir"]),
 ];
 

@@ -32,6 +32,16 @@ impl OutputArguments {
             .is_some_and(|path| path.as_os_str() == "-")
     }
 
+    /// Whether JSON is asked for.
+    pub(super) fn has_json(&self) -> bool {
+        self.json.is_some()
+    }
+
+    /// Whether a page is asked for.
+    pub(super) fn has_page(&self) -> bool {
+        self.html.is_some()
+    }
+
     /// Whether the files can be written, before work begins whose results would be lost.
     ///
     /// # Errors

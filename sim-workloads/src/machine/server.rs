@@ -21,6 +21,11 @@ pub struct ServerProfile {
     pub statement_us: f64,
     /// Its spread: standard deviation over mean of a lognormal distribution, 0 to 5.
     pub statement_cv: f64,
+    /// From a statement's reply to the next statement's arrival, where the client is on
+    /// another host: network and client, µs without CPU of this machine, 0 to 100,000. The
+    /// wait ends with a timer, so one that is shorter than `cpu.timer_slack_us` takes that.
+    #[serde(default)]
+    pub network_us: f64,
     /// How the mean is split by kind of statement.
     #[serde(default)]
     pub weights: StatementWeights,
@@ -65,11 +70,12 @@ impl Default for StatementWeights {
 
 impl ServerProfile {
     /// Every number with its key and accepted range.
-    pub(super) fn numbers(&self) -> [(&'static str, f64, f64, f64); 8] {
+    pub(super) fn numbers(&self) -> [(&'static str, f64, f64, f64); 9] {
         let weights = &self.weights;
         [
             ("server.statement_us", self.statement_us, 0.0, 1e5),
             ("server.statement_cv", self.statement_cv, 0.0, 5.0),
+            ("server.network_us", self.network_us, 0.0, 1e5),
             ("server.weights.begin", weights.begin, 0.0, 100.0),
             (
                 "server.weights.point_select",

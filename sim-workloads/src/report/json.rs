@@ -10,9 +10,11 @@
 //! field that is not optional could not be read back.
 
 mod reproduce;
+mod study;
 mod sweep;
 
 pub use reproduce::{Cell, Finding, OptionFileText, ReportDocument, ReproduceDocument};
+pub use study::{Answer, Constant, ConstantStudy, StudiesDocument, StudyDocument, StudyRow};
 pub use sweep::{SweepDocument, SweepPoint, SweepSummary};
 
 use std::collections::BTreeMap;

@@ -20,27 +20,29 @@ use innosim_engine::sysvar::Flavor;
 
 use super::base::{self, Base, Bases};
 use super::cache::CacheDirectory;
+use super::estimate;
 use super::fingerprint::Fingerprint;
 use super::finished::{Finished, FinishedCell, Measured};
-use super::groups::{self, Group, Job, Wanted, groups};
-use super::jobs::{Cost, Limits, carry_out};
+use super::groups::{self, Group, Job, Means, Wanted, groups};
+use super::jobs::{Cost, Limits, Meter, carry_out};
 use super::machines;
+use super::processes;
 use super::report::{Amount, Cell, Extent, Report, Setup};
+use super::study;
 use super::warnings;
 use crate::complaint::in_words;
 use crate::machine::memory;
 use crate::progress::Progress;
 use crate::report::json::{OptionFileText, ReportDocument, ReproduceDocument};
-use crate::run::{RunArguments, RunPlan, Watch};
+use crate::run::{RunArguments, RunPlan, Watch, space};
 use crate::server::EngineServer;
-use crate::sweep::Runner;
 
 /// The program that is started for every run.
 #[derive(Debug, Clone)]
 pub struct Program {
     /// Its path.
     pub path: PathBuf,
-    /// What comes before the options of a run.
+    /// What comes before the subcommand.
     pub arguments: Vec<OsString>,
     /// What tells it from every other program, of another version or build.
     pub identity: String,
@@ -56,7 +58,7 @@ impl Program {
         let hash = Fingerprint::of_file(&path)?;
         Ok(Program {
             path,
-            arguments: vec!["run".into()],
+            arguments: Vec::new(),
             identity: format!("innosim {} {hash}", env!("CARGO_PKG_VERSION")),
         })
     }
@@ -69,6 +71,8 @@ pub struct Options<'a> {
     pub amount: Amount,
     /// What sizes are divided by, in place of each report's own scale.
     pub scale: Option<NonZeroU32>,
+    /// Whether runs that are not kept are carried out; they fail otherwise.
+    pub runs_missing: bool,
     /// Runs at a time, at most.
     pub jobs: usize,
     /// What is kept.
@@ -105,7 +109,14 @@ pub fn reproduce(
                 amount: options.amount,
             };
             let begin = Instant::now();
+            let constants = report.constants();
+            let constants = constants.iter().filter(|one| one.machine == *machine);
+            let constants = constants
+                .map(study::document)
+                .collect::<anyhow::Result<_>>();
+            let leaves_out = report.leaves_out().iter();
             let mut document = ReportDocument {
+                innosim: env!("CARGO_PKG_VERSION").to_owned(),
                 name: report.name().to_owned(),
                 machine: (*machine).to_owned(),
                 scale: extent.scale.get().into(),
@@ -114,6 +125,8 @@ pub fn reproduce(
                 controls: Vec::new(),
                 quick: !extent.is_full(),
                 assumptions: report.assumptions(&extent),
+                constants: constants?,
+                leaves_out: leaves_out.map(|text| (*text).to_owned()).collect(),
                 warnings: Vec::new(),
                 failures: Vec::new(),
                 runs: 0,
@@ -141,29 +154,13 @@ fn fill(
 ) -> anyhow::Result<()> {
     let cells = report.cells(extent)?;
     document.option_files = option_files(&cells);
-    let mut results = Results::new(&cells);
-    // Bases stay in use until the report is done.
-    let mut used: BTreeMap<String, Base> = BTreeMap::new();
-    let mut jobs: Vec<(Job, u64)> = Vec::new();
-    for group in groups(&cells) {
-        let prepared = Prepared::new(&group, extent, options.cache)?;
-        let wanted = missing(&cells, &group, &prepared, options, &mut results, document)?;
-        if wanted.is_empty() {
-            continue;
-        }
-        if !used.contains_key(&prepared.base_key) {
-            let mut watch = Loading(options.progress);
-            let base = bases.prepare(&prepared.base_plan, &mut watch)?;
-            used.insert(prepared.base_key.clone(), base);
-        }
-        let mut arguments = prepared.arguments.clone();
-        arguments.base = Some(used[&prepared.base_key].path().to_path_buf());
-        let bytes = memory_needed(&arguments.plan()?);
-        let of_group = groups::jobs(&cells, &arguments, wanted);
-        jobs.extend(of_group.into_iter().map(|job| (job, bytes)));
-    }
-    run(jobs, options, &mut results, document);
-    let finished = results.into_finished(cells);
+    let mut log = Log::default();
+    let finished = finish(&mut log, cells, extent, bases, options);
+    document.runs = log.runs;
+    document.warnings = log.warnings;
+    let failures = log.failures.into_iter().map(|(_, reason)| reason);
+    document.failures = failures.collect();
+    let finished = finished?;
     let findings = report.findings(&finished, extent);
     document.cells = finished
         .cells
@@ -190,6 +187,63 @@ fn option_files(cells: &[Cell]) -> Vec<OptionFileText> {
         }
     }
     files
+}
+
+/// What happened while runs were carried out.
+#[derive(Debug, Default)]
+pub(super) struct Log {
+    /// What the user should know.
+    pub warnings: Vec<String>,
+    /// Runs that failed, by their cells' numbers, and why.
+    pub failures: Vec<(usize, String)>,
+    /// Runs that were carried out.
+    pub runs: u64,
+}
+
+/// The runs of cells: those that are kept, and the others, which are carried out.
+///
+/// # Errors
+/// If none can be: a cell is wrong, or there is no room for its data.
+pub(super) fn finish(
+    log: &mut Log,
+    cells: Vec<Cell>,
+    extent: &Extent<'_>,
+    bases: &Bases,
+    options: &Options<'_>,
+) -> anyhow::Result<Finished> {
+    let mut results = Results::new(&cells);
+    // Bases stay in use until the report is done.
+    let mut used: BTreeMap<String, Base> = BTreeMap::new();
+    let mut jobs: Vec<Job> = Vec::new();
+    for group in groups(&cells) {
+        let prepared = Prepared::new(&group, extent, options.cache)?;
+        let wanted = missing(&cells, &group, &prepared, options, &mut results, log)?;
+        if wanted.is_empty() {
+            continue;
+        }
+        if !options.runs_missing {
+            let failed = wanted.iter().map(|wanted| {
+                let label = groups::label(&cells[wanted.cell], wanted.seed);
+                (
+                    wanted.cell,
+                    format!("{label}: not run, or by another build"),
+                )
+            });
+            log.failures.extend(failed);
+            continue;
+        }
+        if !used.contains_key(&prepared.base_key) {
+            let mut watch = Loading(options.progress);
+            let base = bases.prepare(&prepared.base_plan, &mut watch)?;
+            used.insert(prepared.base_key.clone(), base);
+        }
+        let mut arguments = prepared.arguments.clone();
+        arguments.base = Some(used[&prepared.base_key].path().to_path_buf());
+        let means = means(&arguments.plan()?, options.jobs);
+        jobs.extend(groups::jobs(&cells, &arguments, wanted, &means));
+    }
+    run(jobs, options, &mut results, log);
+    Ok(results.into_finished(cells))
 }
 
 /// Runs by cell and seed.
@@ -236,9 +290,10 @@ impl Prepared {
             option_file,
             machine,
             change,
+            adjustments,
             ..
         } = group.setup;
-        let machine_text = machines::text(machine, *change)?;
+        let machine_text = machines::text(machine, *change, adjustments)?;
         let mut arguments = arguments.clone();
         arguments.scale = Some(extent.scale.to_string());
         if let Some(file) = option_file {
@@ -279,9 +334,9 @@ impl Prepared {
         let call: Vec<_> = call.iter().map(|word| word.to_string_lossy()).collect();
         let options = cell.setup.option_file.map_or("", |file| file.text);
         format!(
-            "{identity}\n{}\nuntil steady: {}\n--- base\n{}--- options\n{options}\n--- machine\n{}",
+            "{identity}\n{}\nwarm-up {}\n--- base\n{}--- options\n{options}\n--- machine\n{}",
             call.join(" "),
-            cell.setup.length.until_steady,
+            groups::beginning(cell.setup.length),
             self.base_key,
             self.machine_text,
         )
@@ -295,7 +350,7 @@ fn missing(
     prepared: &Prepared,
     options: &Options<'_>,
     results: &mut Results,
-    document: &mut ReportDocument,
+    log: &mut Log,
 ) -> anyhow::Result<Vec<Wanted>> {
     let mut wanted = Vec::new();
     for &number in &group.cells {
@@ -304,7 +359,7 @@ fn missing(
             let key = prepared.key(cell, seed, &options.program.identity);
             match options
                 .cache
-                .find(&key, |warning| document.warnings.push(warning))
+                .find(&key, |warning| log.warnings.push(warning))
             {
                 Some(measured) => {
                     results.0[number].insert(seed, measured);
@@ -323,89 +378,94 @@ fn missing(
 }
 
 /// Carries jobs out, the longest first, and keeps what they give.
-fn run(
-    mut jobs: Vec<(Job, u64)>,
-    options: &Options<'_>,
-    results: &mut Results,
-    document: &mut ReportDocument,
-) {
-    jobs.sort_by(|(a, _), (b, _)| b.weight.total_cmp(&a.weight));
-    options.progress.expect(jobs.len() as u64);
-    let runner = Runner {
-        program: options.program.path.clone(),
-        arguments: options.program.arguments.clone(),
-        jobs: 1,
-    };
+fn run(mut jobs: Vec<Job>, options: &Options<'_>, results: &mut Results, log: &mut Log) {
+    let weight = |job: &Job| job.weights.iter().sum::<f64>();
+    jobs.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
+    let runs: usize = jobs.iter().map(|job| job.wanted.len()).sum();
+    if runs > 0 {
+        options.progress.expect(1);
+        options.progress.step(&estimate::of(&jobs, options.jobs));
+    }
+    options.progress.expect(runs as u64);
     let limits = Limits {
-        jobs: options.jobs,
+        processes: options.jobs,
         memory: memory("MemAvailable").unwrap_or(u64::MAX),
     };
+    let meter = Meter::new(jobs.iter().map(weight).sum());
     let outcomes = carry_out(
         &jobs,
-        |(job, memory)| Cost {
-            weight: job.weight,
-            memory: *memory,
+        |job| Cost {
+            processes: job.processes,
+            memory: job.memory,
         },
         limits,
-        |(job, _)| {
-            let outcomes = groups::carry_out(job, &runner);
-            let kept = job.wanted.iter().zip(&outcomes).map(|(wanted, outcome)| {
-                let measured = outcome.as_ref().ok()?;
-                options.cache.keep(&wanted.key, measured).err()
+        |job| {
+            let mut outcomes = Vec::new();
+            let mut not_kept = Vec::new();
+            processes::carry_out(job, &options.program, |place, outcome| {
+                if let Ok(measured) = &outcome {
+                    let kept = options.cache.keep(&job.wanted[place].key, measured);
+                    not_kept.extend(kept.err().map(|error| in_words(&error)));
+                }
+                let left = meter.add(job.weights[place]);
+                options
+                    .progress
+                    .step(&told(&job.labels[place], &outcome, left));
+                outcomes.push((place, outcome));
             });
-            let not_kept: Vec<String> = kept.flatten().map(|error| in_words(&error)).collect();
             (outcomes, not_kept)
         },
-        |(job, _), (outcomes, _), left| options.progress.step(&told(job, outcomes, left)),
     );
-    for ((job, _), (outcomes, not_kept)) in jobs.iter().zip(outcomes) {
+    for (job, (outcomes, not_kept)) in jobs.iter().zip(outcomes) {
         let not_kept = not_kept.into_iter();
-        document
-            .warnings
+        log.warnings
             .extend(not_kept.map(|error| format!("a run is not kept: {error}")));
-        for (wanted, outcome) in job.wanted.iter().zip(outcomes) {
-            document.runs += 1;
+        for (place, outcome) in outcomes {
+            log.runs += 1;
+            let wanted = &job.wanted[place];
             match outcome {
                 Ok(measured) => {
                     results.0[wanted.cell].insert(wanted.seed, measured);
                 }
-                Err(reason) => document
-                    .failures
-                    .push(format!("{}: {reason}", groups::label(job))),
+                Err(reason) => {
+                    let reason = format!("{}: {reason}", job.labels[place]);
+                    log.failures.push((wanted.cell, reason));
+                }
             }
         }
     }
 }
 
-fn told(job: &Job, outcomes: &[Result<Measured, String>], left: Option<Duration>) -> String {
-    let tps = |outcome: &Result<Measured, String>| match outcome {
+fn told(label: &str, outcome: &Result<Measured, String>, left: Option<Duration>) -> String {
+    let tps = match outcome {
         Ok(measured) => format!("{:.1} tps", measured.run.tps),
         Err(_) => "failed".to_owned(),
     };
-    let all: Vec<String> = outcomes.iter().map(tps).collect();
-    let left = match left.map(|left| left.as_secs_f64()) {
-        None | Some(0.0) => String::new(),
-        Some(seconds) if seconds < 90.0 => format!(", about {seconds:.0} s left"),
-        Some(seconds) => format!(", about {:.0} min left", seconds / 60.0),
+    let left = match left {
+        None | Some(Duration::ZERO) => String::new(),
+        Some(left) => format!(", about {} left", estimate::in_words(left)),
     };
-    format!("{}: {}{left}", groups::label(job), all.join(", "))
+    format!("{label}: {tps}{left}")
 }
 
-/// Memory that a run takes at most, in bytes; about. Frames of the pool take memory when a
-/// page is first in them. Where the data do not fit into the pool, what was changed leaves
-/// it, and is in memory as the content of virtual files until it is spilled to disk: a run
-/// spills what is more than half of the memory that it finds available.
-fn memory_needed(plan: &RunPlan) -> u64 {
+/// What processes may take. Frames of the pool take memory when a page is first in them.
+/// Where the data do not fit into the pool, what was changed leaves it, and is in memory as
+/// the content of virtual files until it is spilled to disk.
+fn means(plan: &RunPlan, jobs: usize) -> Means {
     /// The program, tasks with their stacks, the notes on each frame.
     const REST: u64 = 512 << 20;
+    /// Of the memory that is available, in hundredths: the system's cache of files that are
+    /// read again and again needs some.
+    const SHARE: u64 = 85;
     let pool = BufferPoolSettings::from_variables(&plan.settings).bytes;
     let data = EngineServer::table_bytes(plan);
-    let spills_at = memory("MemAvailable").map_or(u64::MAX, |free| free / 2);
-    let images = match data > pool {
-        true => data.min(spills_at),
-        false => 0,
-    };
-    data.min(pool) + images + REST
+    Means {
+        jobs,
+        memory: memory("MemAvailable").map_or(u64::MAX, |free| free / 100 * SHARE),
+        process: data.min(pool) + REST,
+        images: if data > pool { data } else { 0 },
+        disk: space::free(&std::env::temp_dir()).unwrap_or(u64::MAX),
+    }
 }
 
 /// Announces what is loaded.

@@ -91,13 +91,18 @@ impl FinishedCell {
     /// Of every validity figure the one that speaks most against the scale.
     pub fn validity(&self) -> Option<Validity> {
         let figures = self.runs.iter().map(|one| one.run.validity);
-        figures.reduce(|a, b| Validity {
-            round_share: a.round_share.max(b.round_share),
-            turnover_s: smaller(a.turnover_s, b.turnover_s),
-            dirty_to_flush_s: smaller(a.dirty_to_flush_s, b.dirty_to_flush_s),
-            flushed_page_wait_us: a.flushed_page_wait_us.max(b.flushed_page_wait_us),
-            row_lock_waits: a.row_lock_waits.max(b.row_lock_waits),
-        })
+        figures.reduce(worse)
+    }
+}
+
+/// Of every figure the one that speaks more against the scale.
+pub(super) fn worse(a: Validity, b: Validity) -> Validity {
+    Validity {
+        round_share: a.round_share.max(b.round_share),
+        turnover_s: smaller(a.turnover_s, b.turnover_s),
+        dirty_to_flush_s: smaller(a.dirty_to_flush_s, b.dirty_to_flush_s),
+        flushed_page_wait_us: a.flushed_page_wait_us.max(b.flushed_page_wait_us),
+        row_lock_waits: a.row_lock_waits.max(b.row_lock_waits),
     }
 }
 

@@ -7,15 +7,22 @@
 //!           …                             │
 //! ```
 //!
-//! Cells of one *group* have the same machine, settings and threads, so that they could
-//! begin to measure from one warm state; what they change, variables and seeds, could be
-//! changed there. Each run of a group is a process of its own here, with a warm-up of its
-//! own. How a group becomes processes, and what these give, is known to this file alone.
+//! Cells of one *group* have the same machine, settings and threads, and differ in
+//! variables and seeds. Where the report says so ([`Length::warm_state`]) they begin from
+//! one warm state: the group is one process that warms up and forks
+//! ([`snapshot`](crate::run::snapshot)), a child for each run. Elsewhere, and where there is
+//! no memory for two processes, each run is a process of its own. What a run gives is the
+//! same, whoever else is run: a future depends on its warm state and itself alone.
+//!
+//! How a group becomes processes, and what these give, is known to this file and to
+//! [`processes`](super::processes), which starts them.
 
 use super::finished::Measured;
-use super::report::{Cell, Length, Setup};
+use super::processes::Call;
+use super::report::{Cell, Length, Setup, WarmState};
 use crate::run::RunArguments;
-use crate::sweep::{GridPoint, Runner};
+use crate::run::futures;
+use crate::run::snapshot::STEADY_TIMES;
 
 /// Cells that can share a warm-up, by their numbers.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,32 +64,125 @@ pub struct Wanted {
 pub struct Job {
     /// Those runs.
     pub wanted: Vec<Wanted>,
-    /// The run as the process is to carry it out.
-    point: GridPoint,
-    length: Length,
-    /// Transactions that will have to be simulated, about.
-    pub weight: f64,
+    /// Each of them in a few words.
+    pub labels: Vec<String>,
+    /// What is started.
+    pub call: Call,
+    /// Transactions that each run will have to simulate, about; the first with the warm-up.
+    pub weights: Vec<f64>,
+    /// Processes that compute at a time.
+    pub processes: usize,
+    /// Memory that all of it takes at most, in bytes; about.
+    pub memory: u64,
+}
+
+/// What processes of a group may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Means {
+    /// Processes that compute at a time.
+    pub jobs: usize,
+    /// Memory that there is, in bytes.
+    pub memory: u64,
+    /// What a process takes besides page images.
+    pub process: u64,
+    /// Bytes of all page images that a run can make.
+    pub images: u64,
+    /// Disk for images that have no room in memory, in bytes.
+    pub disk: u64,
+}
+
+/// A process with less memory for images writes and reads them all the time. Those of the
+/// redo log are there also where all tables are in the pool.
+const IMAGES_MIN: u64 = 512 << 20;
+
+impl Means {
+    /// Forked processes at a time for so many runs, and what each process may keep of
+    /// images; `None` if there is no room for a parent and a child.
+    fn forks(&self, runs: usize) -> Option<(usize, u64)> {
+        let least = self.process + IMAGES_MIN;
+        let processes = (self.memory / least).min(self.disk / self.images.max(1));
+        let fit = processes.saturating_sub(1);
+        let at_a_time = self.jobs.max(1).min(runs).min(fit as usize);
+        if runs < 2 || at_a_time == 0 {
+            return None;
+        }
+        let share = self.memory / (at_a_time as u64 + 1) - self.process;
+        Some((at_a_time, share.min(self.images.max(IMAGES_MIN))))
+    }
 }
 
 /// The processes for those runs of a group that are wanted. `arguments` are the group's,
 /// with paths; where they have a base it is that of all.
-pub fn jobs(cells: &[Cell], arguments: &RunArguments, wanted: Vec<Wanted>) -> Vec<Job> {
-    let job = |wanted: Wanted| {
-        let cell = &cells[wanted.cell];
-        let mut set = cell.labels.clone();
-        set.insert("seed".into(), wanted.seed.into());
-        let length = cell.setup.length;
-        Job {
-            point: GridPoint {
-                set,
-                arguments: with_seed(arguments, cell, wanted.seed),
-            },
-            length,
-            weight: (length.warm_up_s + length.measure_s) * cell.expected_tps,
-            wanted: vec![wanted],
-        }
+pub fn jobs(
+    cells: &[Cell],
+    arguments: &RunArguments,
+    wanted: Vec<Wanted>,
+    means: &Means,
+) -> Vec<Job> {
+    let Some(first) = wanted.first() else {
+        return Vec::new();
     };
-    wanted.into_iter().map(job).collect()
+    let length = cells[first.cell].setup.length;
+    let forks = means.forks(wanted.len());
+    let alone = |wanted: Wanted| Job {
+        labels: vec![label(&cells[wanted.cell], wanted.seed)],
+        call: match length.warm_state {
+            None => Call::Run(with_seed(arguments, &cells[wanted.cell], wanted.seed)),
+            Some(state) => {
+                let one = std::slice::from_ref(&wanted);
+                futures_call(cells, arguments, one, state, None)
+            }
+        },
+        weights: vec![length.total_s() * cells[wanted.cell].expected_tps],
+        processes: 1,
+        memory: means.process + means.images.min(means.memory / 2),
+        wanted: vec![wanted],
+    };
+    let (Some(state), Some((at_a_time, image_bytes))) = (length.warm_state, forks) else {
+        return wanted.into_iter().map(alone).collect();
+    };
+    let weight = |(number, wanted): (usize, &Wanted)| {
+        let warm_up_s = if number == 0 { length.warm_up_s } else { 0.0 };
+        let own_s = length.total_s() - length.warm_up_s;
+        (warm_up_s + own_s) * cells[wanted.cell].expected_tps
+    };
+    let label = |wanted: &Wanted| label(&cells[wanted.cell], wanted.seed);
+    vec![Job {
+        labels: wanted.iter().map(label).collect(),
+        call: futures_call(
+            cells,
+            arguments,
+            &wanted,
+            state,
+            Some((at_a_time, image_bytes)),
+        ),
+        weights: wanted.iter().enumerate().map(weight).collect(),
+        processes: at_a_time,
+        memory: (means.process + image_bytes) * (at_a_time as u64 + 1),
+        wanted,
+    }]
+}
+
+/// The seed of the warm-up that a group shares.
+const WARM_UP_SEED: u64 = 1;
+
+fn futures_call(
+    cells: &[Cell],
+    arguments: &RunArguments,
+    wanted: &[Wanted],
+    state: WarmState,
+    forks: Option<(usize, u64)>,
+) -> Call {
+    let length = cells[wanted[0].cell].setup.length;
+    let mut arguments = with_length(arguments.clone(), length);
+    arguments.seed = Some(WARM_UP_SEED.to_string());
+    let text = |wanted: &Wanted| futures::text(wanted.seed, &cells[wanted.cell].changed);
+    Call::Futures {
+        arguments,
+        futures: wanted.iter().map(text).collect(),
+        state,
+        forks,
+    }
 }
 
 /// The options of a cell's run: those of its group, and what is its own.
@@ -90,154 +190,49 @@ pub fn with_seed(arguments: &RunArguments, cell: &Cell, seed: u64) -> RunArgumen
     let mut arguments = arguments.clone();
     arguments.set.extend(cell.changed.iter().cloned());
     arguments.seed = Some(seed.to_string());
-    with_warm_up(arguments, cell.setup.length.warm_up_s, cell.setup.length)
+    with_length(arguments, cell.setup.length)
 }
 
-fn with_warm_up(mut arguments: RunArguments, warm_up_s: f64, length: Length) -> RunArguments {
-    arguments.warmup_time = Some(warm_up_s.to_string());
+fn with_length(mut arguments: RunArguments, length: Length) -> RunArguments {
+    arguments.warmup_time = Some(length.warm_up_s.to_string());
     arguments.time = Some(length.measure_s.to_string());
     arguments
 }
 
-/// How many times as long as a page stays dirty the warm-up has to be.
-pub const STEADY_TIMES: f64 = 3.0;
-
-/// Attempts at a warm-up that is long enough.
-const ATTEMPTS: u32 = 3;
-
-/// A job in a few words.
-pub fn label(job: &Job) -> String {
-    crate::sweep::jobs::label(&job.point)
-}
-
-/// Carries a job out: what came of each run that it gives, in their order.
-pub fn carry_out(job: &Job, runner: &Runner) -> Vec<Result<Measured, String>> {
-    vec![until_steady(job, |point| runner.run(point))]
-}
-
-/// Runs again with a longer warm-up, if the one before was too short for how long pages
-/// stayed dirty.
-fn until_steady(
-    job: &Job,
-    run: impl Fn(&GridPoint) -> crate::sweep::Outcome,
-) -> Result<Measured, String> {
-    let mut warm_up_s = job.length.warm_up_s;
-    let mut attempt = 1;
-    loop {
-        let mut point = job.point.clone();
-        point.arguments = with_warm_up(point.arguments, warm_up_s, job.length);
-        let run = run(&point)?;
-        let needed = needed_warm_up_s(
-            &Measured {
-                warm_up_s,
-                run: run.clone(),
-            },
-            job.length,
-        );
-        if needed <= warm_up_s || attempt == ATTEMPTS {
-            return Ok(Measured { warm_up_s, run });
-        }
-        // A little more, since pages may stay dirty for longer then; whole tens are easier
-        // to read.
-        warm_up_s = (needed * 1.1 / 10.0).ceil() * 10.0;
-        attempt += 1;
+/// What of a run is not in the options that [`with_seed`] has for it: how it begins.
+pub fn beginning(length: Length) -> String {
+    match length.warm_state {
+        None => "of its own".to_owned(),
+        Some(state) => format!(
+            "of a warm state of seed {WARM_UP_SEED}, {}settled for {} s",
+            if state.until_steady { "steady, " } else { "" },
+            state.settle_s
+        ),
     }
+}
+
+/// A cell and a seed in a few words.
+pub fn label(cell: &Cell, seed: u64) -> String {
+    let labels = cell.labels.iter();
+    let words = labels.map(|(name, value)| match value.as_str() {
+        Some(text) => format!("{name}={text}"),
+        None => format!("{name}={value}"),
+    });
+    let adjusted = cell.setup.adjustments.iter();
+    let adjusted = adjusted.map(|one| format!("{}={}", one.key, one.value));
+    let seed = format!("seed={seed}");
+    let words: Vec<String> = words.chain(adjusted).chain([seed]).collect();
+    words.join(" ")
 }
 
 /// The warm-up that a run should have had, in seconds.
 pub fn needed_warm_up_s(measured: &Measured, length: Length) -> f64 {
     let dirty = measured.run.validity.dirty_to_flush_s.unwrap_or(0.0);
-    match length.until_steady {
-        true => (STEADY_TIMES * dirty).max(length.warm_up_s),
-        false => length.warm_up_s,
+    match length.warm_state {
+        Some(state) if state.until_steady => (STEADY_TIMES as f64 * dirty).max(length.warm_up_s),
+        _ => length.warm_up_s,
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::cell::RefCell;
-
-    use serde_json::json;
-
-    use super::super::sample;
-    use super::*;
-
-    fn cells() -> Vec<Cell> {
-        let cell = |threads: &str, pages: &str| {
-            let mut cell = sample::cell(json!({"threads": threads, "pages": pages}), &[], 2);
-            cell.setup.arguments.threads = Some(threads.into());
-            cell.changed = vec![format!("innodb_doublewrite_pages={pages}")];
-            cell
-        };
-        vec![cell("16", "128"), cell("64", "128"), cell("16", "16")]
-    }
-
-    #[test]
-    fn cells_that_begin_alike_are_one_group() {
-        let cells = cells();
-        let numbers: Vec<_> = groups(&cells)
-            .into_iter()
-            .map(|group| group.cells)
-            .collect();
-        assert_eq!(numbers, [vec![0, 2], vec![1]]);
-    }
-
-    #[test]
-    fn each_run_is_a_call_of_its_own() {
-        let cells = cells();
-        let wanted = |cell, seed| Wanted {
-            cell,
-            seed,
-            key: String::new(),
-        };
-        let arguments = cells[0].setup.arguments.clone();
-        let jobs = jobs(&cells, &arguments, vec![wanted(0, 1), wanted(2, 5)]);
-        let call = |job: &Job| {
-            let arguments = job.point.arguments.command_line();
-            let words: Vec<_> = arguments
-                .iter()
-                .map(|word| word.to_str().unwrap())
-                .collect();
-            words.join(" ")
-        };
-        assert_eq!(
-            call(&jobs[1]),
-            "--set=innodb_doublewrite_pages=16 --threads=16 --time=2 --warmup-time=1 --seed=5"
-        );
-        assert_eq!(label(&jobs[0]), "threads=16 pages=128 seed=1");
-        assert_eq!(jobs[0].weight, 3.0 * cells[0].expected_tps);
-    }
-
-    /// Runs in which pages stay dirty for so many seconds, one after the other.
-    fn warm_ups(until_steady: bool, dirty: &[f64]) -> (Vec<String>, f64) {
-        let mut cells = cells();
-        cells[0].setup.length.until_steady = until_steady;
-        let wanted = Wanted {
-            cell: 0,
-            seed: 1,
-            key: String::new(),
-        };
-        let arguments = cells[0].setup.arguments.clone();
-        let job = &jobs(&cells, &arguments, vec![wanted])[0];
-        let calls = RefCell::new(Vec::new());
-        let measured = super::until_steady(job, |point| {
-            let mut calls = calls.borrow_mut();
-            let mut run = sample::run();
-            run.validity.dirty_to_flush_s = Some(dirty[calls.len()]);
-            calls.push(point.arguments.warmup_time.clone().unwrap());
-            Ok(run)
-        });
-        (calls.into_inner(), measured.unwrap().warm_up_s)
-    }
-
-    #[test]
-    fn a_warm_up_that_was_too_short_is_repeated() {
-        assert_eq!(warm_ups(false, &[100.0]), (vec!["1".into()], 1.0));
-        assert_eq!(warm_ups(true, &[0.3]), (vec!["1".into()], 1.0));
-        let expected = (vec!["1".into(), "70".into()], 70.0);
-        assert_eq!(warm_ups(true, &[20.0, 23.0]), expected);
-        // It is given up when pages stay dirty ever longer.
-        let (calls, warm_up_s) = warm_ups(true, &[10.0, 100.0, 1000.0]);
-        assert_eq!((calls.len(), warm_up_s), (3, 330.0));
-    }
-}
+mod tests;

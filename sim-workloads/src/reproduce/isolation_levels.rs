@@ -27,7 +27,10 @@ use serde::Deserialize;
 
 use super::finished::Finished;
 use super::machines::MachineChange;
-use super::report::{Amount, Cell, Extent, Findings, Length, OptionFile, Report, Setup, labels};
+use super::report::{
+    Amount, Cell, Extent, Findings, FittedConstant, Length, OptionFile, Report, Setup, labels,
+};
+use crate::report::json::Answer;
 use crate::run::RunArguments;
 
 const PUBLISHED: &str = include_str!("../../../data/seeds/isolation-levels.csv");
@@ -46,16 +49,32 @@ pub const FLAVORS: [&str; 2] = ["mysql-5.6", "mysql-5.7"];
 /// A column without published figures, beside which of those that have them it stands.
 const PREDICTED: (&str, &str) = ("mysql-8.4", "mysql-5.7");
 
-/// The cells that a constant of the model was fitted to: flavor, level, threads. In the
-/// order of the cells: `statement_us`, three points of `turbo`, `smt_rate`,
-/// `line_cross_socket_ns`.
-const FITTED: &[(&str, &str, u32)] = &[
-    ("mysql-5.7", LEVELS[0], 1),
-    ("mysql-5.7", LEVELS[0], 16),
-    ("mysql-5.7", LEVELS[0], 36),
-    ("mysql-5.7", LEVELS[0], 72),
-    ("mysql-5.7", LEVELS[0], 144),
-    ("mysql-5.7", LEVELS[1], 144),
+/// A cell by flavor, level and threads.
+type Place = (&'static str, &'static str, u32);
+
+/// The constants of the machine that were fitted, and the cells that they were fitted to:
+/// six numbers, since the frequency curve has three points.
+const FITTED: [(&str, &[Place]); 4] = [
+    ("cpu.smt_rate.1", &[("mysql-5.7", LEVELS[0], 144)]),
+    (
+        "cpu.turbo",
+        &[
+            ("mysql-5.7", LEVELS[0], 16),
+            ("mysql-5.7", LEVELS[0], 36),
+            ("mysql-5.7", LEVELS[0], 72),
+        ],
+    ),
+    ("cpu.line_cross_socket_ns", &[("mysql-5.7", LEVELS[1], 144)]),
+    ("server.statement_us", &[("mysql-5.7", LEVELS[0], 1)]),
+];
+
+/// What the model of this report is without.
+const LEAVES_OUT: &[&str] = &[
+    "The server outside the engine as anything but CPU: no table cache, no metadata locks, no \
+     memory allocator, each of which has mutexes of its own.",
+    "Where memory lies: pages and latches are as far from every socket as from every other, \
+     but for the transfer of modified cache lines.",
+    "The memory bandwidth that cores share: it is a part of the curve of frequencies.",
 ];
 
 /// The threads of quick mode: alone, at RC's peak, all hardware threads, too many.
@@ -180,6 +199,47 @@ impl Report for IsolationLevels {
         Ok(cells)
     }
 
+    fn constants(&self) -> Vec<FittedConstant> {
+        let labels_of = |&(flavor, level, threads): &Place| {
+            let key = Key {
+                flavor,
+                level,
+                threads,
+                seconds: SHORT_S,
+            };
+            key.labels()
+        };
+        let of = |(key, places): (&'static str, &[Place])| FittedConstant {
+            machine: self.machines()[0],
+            key,
+            cells: places.iter().map(labels_of).collect(),
+        };
+        FITTED.into_iter().map(of).collect()
+    }
+
+    fn study_cells(&self, extent: &Extent<'_>) -> anyhow::Result<Vec<Cell>> {
+        let mut cells = Vec::new();
+        for row in &rows().context("isolation-levels.csv")? {
+            if QUICK_THREADS.contains(&row.threads) {
+                let key = Key::of(row, row.flavor()?);
+                cells.push(key.cell(extent, Some(row.tps), row.tps, 1));
+            }
+        }
+        Ok(cells)
+    }
+
+    fn study_scales(&self) -> Vec<NonZeroU32> {
+        [16, 8, 4].into_iter().filter_map(NonZeroU32::new).collect()
+    }
+
+    fn answers(&self, finished: &Finished) -> Vec<Answer> {
+        findings::answers(finished)
+    }
+
+    fn leaves_out(&self) -> &'static [&'static str] {
+        LEAVES_OUT
+    }
+
     fn findings(&self, finished: &Finished, extent: &Extent<'_>) -> Findings {
         findings::findings(finished, extent)
     }
@@ -192,14 +252,14 @@ const SHORT_S: f64 = 2.0;
 const FULL: Length = Length {
     warm_up_s: 1.0,
     measure_s: SHORT_S,
-    until_steady: false,
+    warm_state: None,
 };
 
 /// Half of that.
 const QUICK: Length = Length {
     warm_up_s: 0.5,
     measure_s: 1.0,
-    until_steady: false,
+    warm_state: None,
 };
 
 /// What identifies a cell.
@@ -219,6 +279,10 @@ impl<'a> Key<'a> {
             threads: row.threads,
             seconds: SHORT_S,
         }
+    }
+
+    fn place(&self) -> (&str, &str, u32) {
+        (self.flavor, self.level, self.threads)
     }
 
     fn labels(&self) -> serde_json::Map<String, serde_json::Value> {
@@ -248,12 +312,15 @@ impl<'a> Key<'a> {
             labels: self.labels(),
             figures: vec![("tps", published)],
             fitted: published.is_some()
-                && FITTED.contains(&(self.flavor, self.level, self.threads)),
+                && FITTED
+                    .iter()
+                    .any(|(_, places)| places.contains(&self.place())),
             setup: Setup {
                 arguments,
                 option_file: Some(OPTIONS),
                 machine: extent.machine.into(),
                 change: MachineChange::None,
+                adjustments: Vec::new(),
                 length: match extent.amount {
                     Amount::Full => Length {
                         measure_s: self.seconds,

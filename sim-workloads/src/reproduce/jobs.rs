@@ -7,16 +7,17 @@
 //! ```
 //!
 //! Jobs begin in their order. One whose estimate does not fit beside the others waits
-//! until some have ended; one that does not fit at all runs alone.
+//! until some have ended; one that does not fit at all runs alone. A job may be several
+//! processes, and says itself how far it has come.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// What a job is expected to take.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cost {
-    /// Work, in any unit that is the same for all jobs.
-    pub weight: f64,
+    /// Processes that compute at a time.
+    pub processes: usize,
     /// Memory, in bytes.
     pub memory: u64,
 }
@@ -24,8 +25,8 @@ pub struct Cost {
 /// What jobs may take together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Jobs at a time, at least one.
-    pub jobs: usize,
+    /// Processes at a time, at least one.
+    pub processes: usize,
     /// Memory, in bytes.
     pub memory: u64,
 }
@@ -34,47 +35,67 @@ pub struct Limits {
 struct State {
     next: usize,
     running: usize,
+    processes: usize,
     memory: u64,
-    done_weight: f64,
 }
 
-/// Carries all jobs out; what came of each, in their order. `done` is told of each that
-/// has ended and, when something can be said, of the time that the others will take.
+/// How far all of the work has come.
+#[derive(Debug)]
+pub struct Meter {
+    begin: Instant,
+    all: f64,
+    done: Mutex<f64>,
+}
+
+impl Meter {
+    /// Nothing is done yet of so much work, in any unit.
+    pub fn new(all: f64) -> Self {
+        Meter {
+            begin: Instant::now(),
+            all,
+            done: Mutex::new(0.0),
+        }
+    }
+
+    /// So much more is done; the time that the rest will take, when something can be said.
+    pub fn add(&self, work: f64) -> Option<Duration> {
+        let mut done = lock(&self.done);
+        *done += work;
+        time_left(self.begin.elapsed(), *done, self.all)
+    }
+}
+
+/// Carries all jobs out; what came of each, in their order.
 pub fn carry_out<J: Sync, T: Send>(
     jobs: &[J],
     cost: impl Fn(&J) -> Cost + Sync,
     limits: Limits,
     work: impl Fn(&J) -> T + Sync,
-    done: impl Fn(&J, &T, Option<Duration>) + Sync,
 ) -> Vec<T> {
-    let begin = Instant::now();
-    let all_weight: f64 = jobs.iter().map(|job| cost(job).weight).sum();
     let state = Mutex::new(State {
         next: 0,
         running: 0,
+        processes: 0,
         memory: 0,
-        done_weight: 0.0,
     });
     let ended = Condvar::new();
     let results: Vec<Mutex<Option<T>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
     let worker = || {
         while let Some(number) = begin_next(jobs, &cost, limits, &state, &ended) {
-            let (job, cost) = (&jobs[number], cost(&jobs[number]));
-            let result = work(job);
-            let left = {
+            let cost = cost(&jobs[number]);
+            let result = work(&jobs[number]);
+            {
                 let mut state = lock(&state);
                 state.running -= 1;
+                state.processes -= cost.processes;
                 state.memory -= cost.memory;
-                state.done_weight += cost.weight;
-                time_left(begin.elapsed(), state.done_weight, all_weight)
-            };
+            }
             ended.notify_all();
-            done(job, &result, left);
             *lock(&results[number]) = Some(result);
         }
     };
     std::thread::scope(|scope| {
-        for _ in 0..limits.jobs.clamp(1, jobs.len().max(1)) {
+        for _ in 0..limits.processes.clamp(1, jobs.len().max(1)) {
             scope.spawn(worker);
         }
     });
@@ -96,10 +117,13 @@ fn begin_next<J>(
     let mut state = lock(state);
     loop {
         let number = state.next;
-        let memory = cost(jobs.get(number)?).memory;
-        if state.running == 0 || state.memory.saturating_add(memory) <= limits.memory {
+        let Cost { processes, memory } = cost(jobs.get(number)?);
+        let fits = state.processes + processes <= limits.processes
+            && state.memory.saturating_add(memory) <= limits.memory;
+        if state.running == 0 || fits {
             state.next += 1;
             state.running += 1;
+            state.processes += processes;
             state.memory += memory;
             return Some(number);
         }
@@ -122,8 +146,9 @@ mod tests {
 
     use super::*;
 
-    /// The most memory and the most jobs at one time.
-    fn most(memory: &[u64], limits: Limits) -> (u64, u64) {
+    /// The most memory and the most processes at one time, of jobs of so many processes
+    /// and so much memory.
+    fn most(jobs: &[(usize, u64)], limits: Limits) -> (u64, u64) {
         let now = [AtomicU64::new(0), AtomicU64::new(0)];
         let most = [AtomicU64::new(0), AtomicU64::new(0)];
         let add = |place: usize, amount: u64| {
@@ -131,62 +156,65 @@ mod tests {
             most[place].fetch_max(sum, SeqCst);
         };
         let results = carry_out(
-            memory,
-            |&memory| Cost {
-                weight: 1.0,
-                memory,
-            },
+            jobs,
+            |&(processes, memory)| Cost { processes, memory },
             limits,
-            |&memory| {
+            |&(processes, memory)| {
+                let processes = processes as u64;
                 add(0, memory);
-                add(1, 1);
+                add(1, processes);
                 std::thread::sleep(Duration::from_millis(20));
                 now[0].fetch_sub(memory, SeqCst);
-                now[1].fetch_sub(1, SeqCst);
+                now[1].fetch_sub(processes, SeqCst);
                 memory * 10
             },
-            |_, _, _| {},
         );
-        let expected: Vec<u64> = memory.iter().map(|memory| memory * 10).collect();
+        let expected: Vec<u64> = jobs.iter().map(|(_, memory)| memory * 10).collect();
         assert_eq!(results, expected, "in the order of the jobs");
         (most[0].load(SeqCst), most[1].load(SeqCst))
+    }
+
+    fn most_memory(memory: &[u64], limits: Limits) -> (u64, u64) {
+        let jobs: Vec<(usize, u64)> = memory.iter().map(|&memory| (1, memory)).collect();
+        most(&jobs, limits)
     }
 
     #[test]
     fn no_more_run_than_memory_and_cores_allow() {
         let limits = Limits {
-            jobs: 3,
+            processes: 3,
             memory: 10,
         };
-        assert_eq!(most(&[1, 1, 1, 1, 1, 1], limits), (3, 3));
-        let (memory, jobs) = most(&[6, 6, 4, 6, 4], limits);
+        assert_eq!(most_memory(&[1, 1, 1, 1, 1, 1], limits), (3, 3));
+        let (memory, jobs) = most_memory(&[6, 6, 4, 6, 4], limits);
         assert!(memory <= 10 && jobs <= 2, "{memory} bytes, {jobs} jobs");
+        let (_, processes) = most(&[(2, 1), (2, 1), (1, 1), (2, 1)], limits);
+        assert!(processes <= 3, "{processes}");
     }
 
     #[test]
     fn one_that_never_fits_runs_alone() {
         let limits = Limits {
-            jobs: 4,
+            processes: 4,
             memory: 10,
         };
-        let (memory, _) = most(&[3, 50, 3], limits);
+        let (memory, _) = most_memory(&[3, 50, 3], limits);
         assert_eq!(memory, 50);
+        assert_eq!(most(&[(1, 1), (7, 1), (1, 1)], limits).1, 7);
         assert_eq!(most(&[], limits), (0, 0));
     }
 
     #[test]
     fn the_time_left_is_told_by_the_work_left() {
-        let told = Mutex::new(Vec::new());
-        carry_out(
-            &[3.0, 1.0],
-            |&weight| Cost { weight, memory: 0 },
-            Limits { jobs: 1, memory: 0 },
-            |_| std::thread::sleep(Duration::from_millis(30)),
-            |_, (), left| told.lock().unwrap().push(left.unwrap()),
+        let meter = Meter::new(4.0);
+        std::thread::sleep(Duration::from_millis(30));
+        let left = meter.add(3.0).unwrap();
+        assert!(left >= Duration::from_millis(10), "{left:?}");
+        assert_eq!(meter.add(1.0), Some(Duration::ZERO));
+        assert_eq!(
+            time_left(Duration::from_secs(9), 3.0, 4.0),
+            Some(Duration::from_secs(3))
         );
-        let told = told.into_inner().unwrap();
-        assert!(told[0] >= Duration::from_millis(10), "{told:?}");
-        assert_eq!(told[1], Duration::ZERO);
         assert_eq!(time_left(Duration::from_secs(9), 0.0, 5.0), None);
     }
 }

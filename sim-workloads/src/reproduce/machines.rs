@@ -7,7 +7,17 @@
 use anyhow::{Context, anyhow};
 use toml::{Table, Value};
 
-use crate::machine::built_in_text;
+use super::constants;
+use crate::machine::{MachineProfile, built_in_text};
+
+/// Another value for a key of a profile.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Adjustment {
+    /// Its place: names, and numbers from 0 in lists, with dots.
+    pub key: String,
+    /// The value.
+    pub value: Value,
+}
 
 /// How a machine is changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -32,11 +42,38 @@ impl MachineChange {
     }
 }
 
-/// The text of a built-in profile, changed.
+/// The text of a built-in profile, changed, and after it with other values.
 ///
 /// # Errors
-/// If there is no such profile, or it has more than the one disk whose files are moved.
-pub fn text(machine: &str, change: MachineChange) -> anyhow::Result<String> {
+/// If there is no such profile, it has more than the one disk whose files are moved, it
+/// has none of the values, or what comes out is no machine.
+pub fn text(
+    machine: &str,
+    change: MachineChange,
+    adjustments: &[Adjustment],
+) -> anyhow::Result<String> {
+    let text = changed(machine, change)?;
+    if adjustments.is_empty() {
+        return Ok(text);
+    }
+    let mut profile: Table = text.parse()?;
+    let mut words = Vec::new();
+    for Adjustment { key, value } in adjustments {
+        *constants::find(&mut profile, key)
+            .with_context(|| format!("machine {machine}: it has no {key}"))? = value.clone();
+        words.push(format!("{key} = {value}"));
+    }
+    let text = toml::to_string(&profile)?;
+    let words = words.join(", ");
+    MachineProfile::parse(machine, &text).with_context(|| words.clone())?;
+    Ok(format!(
+        "# The profile {machine}, {} disks, with {words}.\n{text}",
+        change.name()
+    ))
+}
+
+/// The text of a built-in profile, changed.
+fn changed(machine: &str, change: MachineChange) -> anyhow::Result<String> {
     let text = built_in_text(machine).with_context(|| format!("machine {machine}: unknown"))?;
     let (kind, name, disk) = match change {
         MachineChange::None => return Ok(text.to_owned()),
@@ -82,10 +119,10 @@ fn ram_disk() -> anyhow::Result<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::{FileKind, MachineProfile};
+    use crate::machine::FileKind;
 
     fn changed(change: MachineChange) -> MachineProfile {
-        MachineProfile::parse("changed", &text("nvme-24core", change).unwrap()).unwrap()
+        MachineProfile::parse("changed", &text("nvme-24core", change, &[]).unwrap()).unwrap()
     }
 
     #[test]
@@ -117,7 +154,36 @@ mod tests {
 
     #[test]
     fn a_machine_that_is_not_there_is_named() {
-        let error = text("abacus", MachineChange::RedoApart).unwrap_err();
+        let error = text("abacus", MachineChange::RedoApart, &[]).unwrap_err();
         assert!(error.to_string().contains("abacus"), "{error}");
+    }
+
+    #[test]
+    fn a_value_is_changed_and_no_other() {
+        let adjusted = |key: &str, value: Value| {
+            let key = key.to_owned();
+            text(
+                "nvme-24core",
+                MachineChange::RedoApart,
+                &[Adjustment { key, value }],
+            )
+        };
+        let machine = adjusted("cpu.smt_rate.1", Value::Float(0.5)).unwrap();
+        let machine = MachineProfile::parse("adjusted", &machine).unwrap();
+        let apart = changed(MachineChange::RedoApart);
+        assert_eq!(machine.cpu.smt_rate, [1.0, 0.5]);
+        assert_eq!(
+            (&machine.disks, &machine.server),
+            (&apart.disks, &apart.server)
+        );
+        assert_eq!(machine.cpu.turbo, apart.cpu.turbo);
+        for (key, value, part) in [
+            ("cpu.smt_rat", Value::Float(0.5), "no cpu.smt_rat"),
+            ("cpu.smt_rate.2", Value::Float(0.5), "no cpu.smt_rate.2"),
+            ("cpu.smt_rate.1", Value::Float(1.5), "smt_rate"),
+        ] {
+            let error = format!("{:#}", adjusted(key, value).unwrap_err());
+            assert!(error.contains(part), "{error}");
+        }
     }
 }

@@ -7,32 +7,42 @@
 //! ```
 //!
 //! * [`report`] – what a report is: its cells, what is claimed, what would refute it.
-//! * [`isolation_levels`], [`doublewrite_pages`] – the reports.
-//! * [`machines`] – their machines, changed for controls.
+//! * [`isolation_levels`], [`doublewrite_pages`], [`threads_5_6_5_7`] – the reports.
+//! * [`machines`] – their machines, changed for controls; [`constants`] are those that were
+//!   fitted.
+//! * [`study`] – how far answers depend on them, on the disk and on the scale.
 //! * [`cache`], [`base`] – what is kept on disk: runs, and data directories to begin from.
-//! * [`groups`] – which runs could share a warm-up, and how they become processes.
+//! * [`groups`] – which runs share a warm-up, and how they become processes;
+//!   [`processes`] starts one and reads what it gives, [`estimate`] tells how long it takes.
 //! * [`jobs`] – processes side by side.
 //! * [`finished`] – what came of it, as claims ask for it.
 //! * [`execute`] – all of it in order.
 //! * [`warnings`] – whether the runs can be trusted.
-//! * [`text`] – what is printed.
+//! * [`text`] – what is printed; [`fidelity`] – a page of the book.
 //!
-//! Nothing here computes a result: a cell is a call of `innosim run`, and could be typed.
+//! Nothing here computes a result: a cell is a call of `innosim run` or a future of
+//! `innosim futures`, and could be typed.
 
 pub mod base;
 pub mod cache;
+pub mod constants;
 pub mod doublewrite_pages;
+pub mod estimate;
 pub mod execute;
+pub mod fidelity;
 mod fingerprint;
 pub mod finished;
 pub mod groups;
 pub mod isolation_levels;
 pub mod jobs;
 pub mod machines;
+pub mod processes;
 pub mod report;
 #[cfg(test)]
-mod sample;
+pub(crate) mod sample;
+pub mod study;
 pub mod text;
+pub mod threads_5_6_5_7;
 pub mod warnings;
 
 pub use execute::{Options, Program, reproduce};
@@ -41,9 +51,10 @@ pub use report::{Amount, Report};
 use innosim_engine::sysvar::{Excerpt, nearest};
 
 /// All reports.
-pub const REPORTS: [&dyn Report; 2] = [
+pub const REPORTS: [&dyn Report; 3] = [
     &isolation_levels::IsolationLevels,
     &doublewrite_pages::DoublewritePages,
+    &threads_5_6_5_7::Threads,
 ];
 
 /// A name that no report has.
@@ -88,8 +99,8 @@ mod tests {
         };
         assert_eq!(
             error.to_string(),
-            "report isolation-level: accepted are isolation-levels, doublewrite-pages (did you \
-             mean isolation-levels?)"
+            "report isolation-level: accepted are isolation-levels, doublewrite-pages, \
+             threads-5.6-5.7 (did you mean isolation-levels?)"
         );
     }
 }

@@ -18,8 +18,8 @@ use std::num::NonZeroU32;
 use serde_json::{Map, Value};
 
 use super::finished::Finished;
-use super::machines::MachineChange;
-use crate::report::json::Finding;
+use super::machines::{Adjustment, MachineChange};
+use crate::report::json::{Answer, Finding};
 use crate::run::RunArguments;
 
 /// How much is run.
@@ -70,9 +70,40 @@ pub trait Report: Sync {
     /// If the published figures cannot be read.
     fn cells(&self, extent: &Extent<'_>) -> anyhow::Result<Vec<Cell>>;
 
+    /// The constants of its machines that were fitted, and to what: at most six.
+    fn constants(&self) -> Vec<FittedConstant>;
+
+    /// Of the cells of the full form those that a study of its answers needs, of one seed.
+    ///
+    /// # Errors
+    /// If the published figures cannot be read.
+    fn study_cells(&self, extent: &Extent<'_>) -> anyhow::Result<Vec<Cell>>;
+
+    /// The scales of a study, the report's own among them, the coarsest first.
+    fn study_scales(&self) -> Vec<NonZeroU32>;
+
+    /// What the report is about, in figures, over the cells of a study.
+    fn answers(&self, finished: &Finished) -> Vec<Answer>;
+
+    /// What a server does, the report's machine has, or its users did, that the model
+    /// leaves out: one sentence each.
+    fn leaves_out(&self) -> &'static [&'static str];
+
     /// What is claimed, and the controls, over what came of the runs. A finding whose runs
     /// failed does not hold.
     fn findings(&self, finished: &Finished, extent: &Extent<'_>) -> Findings;
+}
+
+/// A constant of a machine that was fitted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FittedConstant {
+    /// The built-in profile.
+    pub machine: &'static str,
+    /// Its key there: names, and numbers from 0 in lists, with dots.
+    pub key: &'static str,
+    /// The labels of the cells that it was fitted to; none where it was fitted to other
+    /// figures of the report.
+    pub cells: Vec<Map<String, Value>>,
 }
 
 /// What is found about a report.
@@ -106,6 +137,8 @@ pub struct Setup {
     pub machine: String,
     /// How that machine is changed.
     pub change: MachineChange,
+    /// Values of it that are others, for a study.
+    pub adjustments: Vec<Adjustment>,
     /// The length of warm-up and measurement, in seconds.
     pub length: Length,
 }
@@ -117,9 +150,28 @@ pub struct Length {
     pub warm_up_s: f64,
     /// The measurement.
     pub measure_s: f64,
+    /// Whether the runs of a group begin from one warm state, and how; without, each has a
+    /// warm-up of its own.
+    pub warm_state: Option<WarmState>,
+}
+
+/// A state that several runs begin from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WarmState {
+    /// Between the change of what is a run's own, its variables and its seed, and its
+    /// measurement, in seconds.
+    pub settle_s: f64,
     /// Whether the warm-up has to last for three times as long as a page stays dirty:
     /// where flushing is what is measured.
     pub until_steady: bool,
+}
+
+impl Length {
+    /// Everything that one run alone simulates, in seconds; at least.
+    pub fn total_s(&self) -> f64 {
+        let settle_s = self.warm_state.map_or(0.0, |state| state.settle_s);
+        self.warm_up_s + settle_s + self.measure_s
+    }
 }
 
 /// One set of runs that differ in their seed only.

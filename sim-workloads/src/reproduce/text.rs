@@ -130,7 +130,7 @@ pub fn said(finding: &Finding) -> &'static str {
 }
 
 /// Three digits or more.
-fn rounded(figure: f64) -> Value {
+pub(super) fn rounded(figure: f64) -> Value {
     let decimals = match figure.abs() {
         size if size < 10.0 => 3,
         size if size < 1000.0 => 1,
@@ -141,45 +141,8 @@ fn rounded(figure: f64) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
+    use super::super::sample::report;
     use super::*;
-    use crate::stats::mean_interval_95;
-
-    fn report() -> ReportDocument {
-        let labels = |value: Json| value.as_object().unwrap().clone();
-        let mut first = Cell::new(
-            labels(json!({"flavor": "mysql-5.6", "threads": 36})),
-            "tps",
-            Some(200.0),
-            mean_interval_95(&[206.0, 208.0, 210.0]).unwrap(),
-            3,
-        );
-        first.fitted = true;
-        let second = Cell::new(
-            labels(json!({"threads": 1, "time_s": 60})),
-            "latency_ms.avg",
-            None,
-            mean_interval_95(&[1.5]).unwrap(),
-            1,
-        );
-        let finding = |holds: bool| Finding::new("the sky is up", Some(0.0625), |_| holds);
-        ReportDocument {
-            name: "sky".into(),
-            machine: "laptop-nvme".into(),
-            scale: 4,
-            cells: vec![first, second],
-            claims: vec![finding(true), finding(false)],
-            controls: vec![finding(false).for_information()],
-            quick: false,
-            assumptions: vec!["It is day.".into()],
-            warnings: vec!["clouds".into()],
-            failures: vec!["rain: wet".into()],
-            runs: 4,
-            wall_s: 2.6,
-            option_files: Vec::new(),
-        }
-    }
 
     #[test]
     fn all_of_a_report_is_told() {

@@ -8,6 +8,8 @@
 
 use std::num::NonZeroU32;
 
+use innosim_engine::sysvar::{Flavor, registry};
+
 use super::finished::{Finished, FinishedCell};
 use super::groups::needed_warm_up_s;
 use crate::report::json::Validity;
@@ -36,12 +38,41 @@ pub fn of(finished: &Finished, scale: NonZeroU32) -> Vec<String> {
             ));
         }
     }
+    warnings.extend(read_only(finished));
     let runs = finished.cells.iter().flat_map(|cell| &cell.runs);
     for warning in runs.flat_map(|one| &one.run.warnings) {
         let text = warning.strip_prefix("note: ").unwrap_or(warning);
         let about_flavor = text.starts_with("mysql-") || text.starts_with("mariadb-");
         if about_flavor && !warnings.iter().any(|known| known == text) {
             warnings.push(text.to_owned());
+        }
+    }
+    warnings
+}
+
+/// Variables that runs changed in a warm state and that no server can change while it runs.
+fn read_only(finished: &Finished) -> Vec<String> {
+    let mut warnings: Vec<String> = Vec::new();
+    for cell in &finished.cells {
+        let Some(state) = cell.cell.setup.length.warm_state else {
+            continue;
+        };
+        for run in cell.runs.iter().map(|one| &one.run) {
+            let Ok(flavor) = run.flavor.parse::<Flavor>() else {
+                continue;
+            };
+            let names = cell.cell.changed.iter();
+            let names = names.filter_map(|changed| changed.split('=').next());
+            for (definition, _) in names.filter_map(registry::find) {
+                let text = format!(
+                    "{} is read-only in a server: it was changed in a warm state, while clients \
+                     paused, at least {} s before measuring",
+                    definition.name, state.settle_s
+                );
+                if !definition.in_flavor(flavor).dynamic && !warnings.contains(&text) {
+                    warnings.push(text);
+                }
+            }
         }
     }
     warnings
@@ -138,13 +169,17 @@ fn name(cell: &FinishedCell) -> String {
 mod tests {
     use serde_json::json;
 
+    use super::super::report::WarmState;
     use super::super::sample;
     use super::*;
     use crate::report::json::RunDocument;
 
     fn warnings(scale: u32, change: impl Fn(&mut RunDocument)) -> Vec<String> {
         let mut cell = sample::cell(json!({"threads": 16}), &[], 2);
-        cell.setup.length.until_steady = true;
+        cell.setup.length.warm_state = Some(WarmState {
+            settle_s: 0.0,
+            until_steady: true,
+        });
         let finished = sample::finished(cell, |_, run| {
             run.warnings.clear();
             run.validity = Validity {

@@ -140,6 +140,7 @@ impl<D: Database> Client<D> {
     fn attempt(&mut self, counters: &mut QueryCounters) -> Result<(), StatementError> {
         let version = self.script.info().version;
         for statement in &self.statements {
+            self.shared.server.wait_for_network();
             let outside = self.shared.server.draw(statement, &mut self.stream);
             outside.before();
             let affected = self.connection.execute(statement)?;

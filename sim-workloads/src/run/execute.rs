@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use innosim_engine::runtime::time::Time;
+
 use super::data_directory::DataDirectory;
 use super::database::Database;
 use super::document::document;
@@ -55,8 +57,12 @@ pub trait Watch {
     /// An interval has ended.
     fn interval(&mut self, line: &IntervalLine);
 
-    /// One of several futures of a warm state has been measured.
-    fn future_ended(&mut self, _label: &str, _document: &RunDocument) {}
+    /// The state that several futures begin from has been reached, after so much time.
+    fn warm(&mut self, _warm_up: Time) {}
+
+    /// One of several futures of a warm state has been measured: the one at this place of
+    /// the list.
+    fn future_ended(&mut self, _place: usize, _label: &str, _document: &RunDocument) {}
 }
 
 /// Watches in silence.

@@ -43,14 +43,28 @@ impl Machine {
     /// # Errors
     /// If the simulation cannot be built, or the directory not be read or is in use.
     pub fn new(plan: &RunPlan, directory: &Path) -> anyhow::Result<Self> {
+        // Half of what is free, so that two runs at a time have room.
+        let images = memory("MemAvailable").map(|free| free / 2);
+        Self::with_image_memory(plan, directory, images)
+    }
+
+    /// The same with so many bytes of memory for images of pages; without a number, all
+    /// that are made.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_image_memory(
+        plan: &RunPlan,
+        directory: &Path,
+        image_bytes: Option<u64>,
+    ) -> anyhow::Result<Self> {
         match plan.clock {
             Clock::Virtual => {
                 let shared = matches!(plan.files, RunFiles::Base(_));
                 let lock = lock_on_host(directory, shared)?;
                 let options = SimulationOptions {
                     settle: plan.settle,
-                    // Half of what is free, so that two runs at a time have room.
-                    memory_budget: memory("MemAvailable").map(|free| free / 2),
+                    memory_budget: image_bytes,
                     ..plan.machine.simulation_options(plan.seed, plan.spin())
                 };
                 let mut simulation = Simulation::new(&options)?;

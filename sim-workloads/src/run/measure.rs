@@ -62,7 +62,11 @@ impl Drive {
         Drive {
             script: plan.script.clone(),
             clients: plan.threads,
-            server: ServerLayer::new(&plan.machine.server, plan.script.info().protocol),
+            server: ServerLayer::new(
+                &plan.machine.server,
+                plan.script.info().protocol,
+                plan.machine.cpu.timer_slack_us,
+            ),
             length: plan.length,
             interval: plan.report_interval.unwrap_or(SECOND),
             stepped: plan.is_stepped(),

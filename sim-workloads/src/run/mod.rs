@@ -17,7 +17,8 @@
 //!   cost outside the engine, [`recorder`] what they count, [`interval_waits`] what they and
 //!   the disks wait for in an interval.
 //! * [`space`], [`pool_memory`] – whether the host has what a run will need.
-//! * [`execute`] – all of it in order; [`snapshot`] – several futures of one warm-up.
+//! * [`execute`] – all of it in order; [`snapshot`] – several futures of one warm-up, and
+//!   [`futures`] their texts.
 //! * [`document`] – the JSON document; [`validity`] says whether its scale can be trusted.
 //! * [`text`] – what is printed.
 
@@ -28,6 +29,7 @@ pub mod data_directory;
 pub mod database;
 pub mod document;
 pub mod execute;
+pub mod futures;
 mod gate;
 pub mod host_usage;
 mod interval_waits;

@@ -175,7 +175,7 @@ impl Problems {
     }
 
     /// Seconds from 0 to ten million, with decimals.
-    fn seconds(&mut self, option: &str, text: Option<&str>, default: f64) -> f64 {
+    pub fn seconds(&mut self, option: &str, text: Option<&str>, default: f64) -> f64 {
         const LONGEST: f64 = 1e7;
         let Some(text) = text else { return default };
         match text.trim().parse() {

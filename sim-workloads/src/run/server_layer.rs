@@ -7,13 +7,16 @@
 //!                                                                 others may run
 //! ```
 //!
+//! Where the client is on another host the time between a reply and the next statement is no
+//! CPU of this machine: the connection's thread sleeps.
+//!
 //! One lognormal draw a statement. A constant would make convoys: equal clients meet at
 //! the same latch in the same order for ever, and below saturation nobody would ever
 //! wait, which no real server shows.
 
 use innosim_engine::runtime::random::{QuantileTable, Stream};
 use innosim_engine::runtime::time::{MICROSECOND, Time};
-use innosim_engine::runtime::{self, charge, give_way};
+use innosim_engine::runtime::{self, WaitKind, charge, give_way, sleep};
 
 use crate::machine::ServerProfile;
 use crate::workload::Statement;
@@ -27,6 +30,8 @@ const KINDS: usize = 5;
 pub struct ServerLayer {
     spread: QuantileTable,
     means: [f64; KINDS],
+    /// Sleep before each statement; a timer's slack comes on top of it.
+    network: Option<Time>,
 }
 
 fn kind(statement: &Statement) -> usize {
@@ -46,8 +51,9 @@ fn kind(statement: &Statement) -> usize {
 }
 
 impl ServerLayer {
-    /// The server layer of a machine whose clients send statements in this way.
-    pub fn new(profile: &ServerProfile, protocol: Protocol) -> Self {
+    /// The server layer of a machine whose clients send statements in this way, and on which
+    /// a timed sleep takes so much longer than was asked for.
+    pub fn new(profile: &ServerProfile, protocol: Protocol, timer_slack_us: f64) -> Self {
         let weights = &profile.weights;
         let factor = match protocol {
             Protocol::Prepared => 1.0,
@@ -64,6 +70,17 @@ impl ServerLayer {
         ServerLayer {
             spread: QuantileTable::lognormal(profile.statement_cv),
             means: weights.map(|weight| weight * unit),
+            network: (profile.network_us > 0.0).then(|| {
+                let asked_us = (profile.network_us - timer_slack_us).max(0.0);
+                (asked_us * MICROSECOND as f64) as Time
+            }),
+        }
+    }
+
+    /// Waits for the next statement to come from a client on another host.
+    pub fn wait_for_network(&self) {
+        if let Some(time) = self.network.filter(|_| runtime::is_virtual()) {
+            sleep(time, WaitKind::Other);
         }
     }
 
@@ -107,6 +124,7 @@ mod tests {
     const PROFILE: ServerProfile = ServerProfile {
         statement_us: 100.0,
         statement_cv: 0.5,
+        network_us: 0.0,
         weights: StatementWeights {
             begin: 0.5,
             point_select: 1.0,
@@ -121,7 +139,7 @@ mod tests {
     fn charged(protocol: Protocol, statement: Statement) -> (f64, f64) {
         let options = SimulationOptions::new(CpuProfile::uniform(1), 7);
         let mut simulation = Simulation::new(&options).unwrap();
-        let layer = ServerLayer::new(&PROFILE, protocol);
+        let layer = ServerLayer::new(&PROFILE, protocol, 0.0);
         let times = simulation
             .run(move || {
                 let mut stream = stream("server 0");
@@ -156,9 +174,37 @@ mod tests {
         assert!((mean / 375.0 - 1.0).abs() < 0.014, "{mean}");
     }
 
+    /// How long a statement is waited for, in µs, if the network takes so long.
+    fn waited_us(network_us: f64) -> u64 {
+        let profile = ServerProfile {
+            network_us,
+            ..PROFILE
+        };
+        let cpu = CpuProfile {
+            timer_slack_us: 50.0,
+            ..CpuProfile::uniform(1)
+        };
+        let mut simulation = Simulation::new(&SimulationOptions::new(cpu, 7)).unwrap();
+        let layer = ServerLayer::new(&profile, Protocol::Text, 50.0);
+        let waited = simulation.run(move || {
+            let begin = now();
+            layer.wait_for_network();
+            (now() - begin) / MICROSECOND
+        });
+        waited.unwrap()
+    }
+
+    #[test]
+    fn a_client_on_another_host_takes_no_cpu() {
+        assert_eq!(waited_us(0.0), 0);
+        assert_eq!(waited_us(80.0), 80);
+        assert_eq!(waited_us(50.0), 50);
+        assert_eq!(waited_us(10.0), 50, "a timer's slack");
+    }
+
     #[test]
     fn the_real_clock_has_no_server_layer() {
-        let layer = ServerLayer::new(&PROFILE, Protocol::Text);
+        let layer = ServerLayer::new(&PROFILE, Protocol::Text, 0.0);
         let mut stream = Stream::new(1, "server 0");
         assert_eq!(layer.draw(&Statement::Commit, &mut stream), Outside(0));
     }

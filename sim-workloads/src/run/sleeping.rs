@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use innosim_engine::metrics::{Counter, Metrics, MetricsSnapshot, Reading};
+use innosim_engine::metrics::{Counter, Metrics, MetricsSnapshot, Reading, Timing};
 use innosim_engine::runtime::time::{MILLISECOND, Time};
 use innosim_engine::runtime::{WaitKind, sleep};
 
@@ -25,6 +25,8 @@ pub(super) struct Sleeping {
     pub closed: AtomicU64,
     pub failed: AtomicU64,
     pub metrics: Metrics,
+    /// Each statement flushes a page that was dirty for so long; none where it is 0.
+    pub dirty_for: Time,
 }
 
 impl Sleeping {
@@ -39,6 +41,7 @@ impl Sleeping {
             closed: AtomicU64::new(0),
             failed: AtomicU64::new(0),
             metrics: Metrics::new(1),
+            dirty_for: 0,
         }
     }
 }
@@ -50,6 +53,11 @@ impl Connection for Sleeper {
         let database = &self.0;
         sleep(database.statement, WaitKind::RowLock);
         database.metrics.shard(0).increment(Counter::RowsRead);
+        if database.dirty_for > 0 {
+            database
+                .metrics
+                .record_time(Timing::DirtyToFlush, database.dirty_for);
+        }
         let number = database.statements.fetch_add(1, Relaxed) + 1;
         if database.failed.load(Relaxed) > 0 {
             let before = anyhow::anyhow!("the disk was full");

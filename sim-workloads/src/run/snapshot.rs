@@ -37,6 +37,10 @@
 //! only when the process is about to end, and those of progress bars draw, which a child
 //! does not.
 
+mod warm_up;
+
+pub use warm_up::STEADY_TIMES;
+
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
@@ -85,8 +89,15 @@ pub struct Future {
 pub struct SnapshotOptions {
     /// Processes at a time, beside the one that waits for them; at least 1.
     pub jobs: usize,
-    /// Time between the end of the pause and the begin of measuring.
+    /// Time between the end of the pause and the begin of measuring, at least.
     pub settle_time: Time,
+    /// Whether the warm-up goes on until flushing is steady, for three times as long as a
+    /// page stays dirty; each future settles for as long as a page stays dirty, then.
+    pub until_steady: bool,
+    /// Bytes of page images that the process, and each that is forked from it, keeps in
+    /// memory; what is more goes to disk. Half of what is available, if nobody says.
+    /// Results do not depend on it.
+    pub image_memory: Option<u64>,
 }
 
 impl Default for SnapshotOptions {
@@ -94,6 +105,8 @@ impl Default for SnapshotOptions {
         SnapshotOptions {
             jobs: 1,
             settle_time: 5 * SECOND,
+            until_steady: false,
+            image_memory: None,
         }
     }
 }
@@ -118,7 +131,7 @@ pub fn futures<S: Changing>(
 ) -> anyhow::Result<Vec<RunDocument>> {
     let outbox = Slot::default();
     let (of_child, futures, settings) = (outbox.clone(), futures.to_vec(), *options);
-    with_machine::<S, _, _>(plan, watch, &outbox, move |warm, watch| {
+    with_machine::<S, _, _>(plan, options, watch, &outbox, move |warm, watch| {
         collect(warm, &futures, &settings, &of_child, watch)
     })
 }
@@ -136,7 +149,7 @@ pub fn future<S: Changing>(
 ) -> anyhow::Result<RunDocument> {
     let (settings, of_future) = (*options, future.clone());
     let nobody = Slot::default();
-    with_machine::<S, _, _>(plan, watch, &nobody, move |warm, _| {
+    with_machine::<S, _, _>(plan, options, watch, &nobody, move |warm, _| {
         warm.go_on(&of_future, settings.settle_time)
     })
     .with_context(|| future.label.clone())
@@ -148,6 +161,7 @@ type Slot = Rc<Cell<Option<Outbox>>>;
 /// Runs something over the plan's warm state, as the main task of its machine.
 fn with_machine<S, T, W>(
     plan: &RunPlan,
+    options: &SnapshotOptions,
     mut watch: W,
     outbox: &Slot,
     body: impl FnOnce(WarmState<S>, &mut W) -> anyhow::Result<T> + 'static,
@@ -161,11 +175,15 @@ where
     pool_memory::require(plan)?;
     let directory = DataDirectory::new(&plan.files)?;
     S::prepare(plan, directory.path(), &mut watch)?;
-    let mut machine = Machine::new(plan, directory.path())?;
+    let mut machine = match options.image_memory {
+        None => Machine::new(plan, directory.path())?,
+        Some(bytes) => Machine::with_image_memory(plan, directory.path(), Some(bytes))?,
+    };
     let data = machine.data().to_path_buf();
     let plan = plan.clone();
+    let until_steady = options.until_steady;
     let main = move || -> anyhow::Result<T> {
-        let warm = WarmState::<S>::reach(plan, &data, &mut watch)?;
+        let warm = WarmState::<S>::reach(plan, &data, until_steady, &mut watch)?;
         body(warm, &mut watch)
     };
     let ran = catch_unwind(AssertUnwindSafe(|| machine.run(main)));
@@ -195,22 +213,38 @@ fn check(plan: &RunPlan) -> anyhow::Result<()> {
 
 /// An engine at the end of the warm-up, with its clients waiting.
 struct WarmState<S: Changing> {
+    /// With the warm-up that it has had.
     plan: RunPlan,
     server: Arc<S>,
     driving: Driving<S>,
+    /// How long pages stay dirty, where that was looked at.
+    dirty: Time,
 }
 
 impl<S: Changing> WarmState<S> {
-    fn reach(plan: RunPlan, data: &Path, watch: &mut impl Watch) -> anyhow::Result<Self> {
+    fn reach(
+        mut plan: RunPlan,
+        data: &Path,
+        until_steady: bool,
+        watch: &mut impl Watch,
+    ) -> anyhow::Result<Self> {
         let server = S::open(&plan, data)?;
         watch.starts();
         let mut driving = Driving::new(&server, Drive::new(&plan));
-        driving.run_for(plan.length.warm_up);
+        let mut dirty = 0;
+        if until_steady {
+            let reached = warm_up::until_steady(&mut driving, &*server, plan.length.warm_up);
+            (plan.length.warm_up, dirty) = (reached.elapsed, reached.dirty);
+        } else {
+            driving.run_for(plan.length.warm_up);
+        }
         driving.pause()?;
+        watch.warm(plan.length.warm_up);
         Ok(WarmState {
             plan,
             server,
             driving,
+            dirty,
         })
     }
 
@@ -221,7 +255,9 @@ impl<S: Changing> WarmState<S> {
             mut plan,
             server,
             mut driving,
+            dirty,
         } = self;
+        let settle_time = settle_time.max(dirty);
         runtime::reseed(seed_after(future.seed));
         let change = server.change_at_snapshot(&future.variables)?;
         driving.resume_reseeded();
@@ -317,7 +353,7 @@ fn collect<S: Changing>(
             let label = &futures[ended.place].label;
             let end = ended.child.reap()?;
             let document = understand(end, &ended.message).with_context(|| label.clone())?;
-            watch.future_ended(label, &document);
+            watch.future_ended(ended.place, label, &document);
             documents[ended.place] = Some(document);
         }
     }
@@ -437,7 +473,7 @@ mod tests {
         fn interval(&mut self, _line: &IntervalLine) {
             self.0.lock().unwrap().push("interval".into());
         }
-        fn future_ended(&mut self, label: &str, document: &RunDocument) {
+        fn future_ended(&mut self, _place: usize, label: &str, document: &RunDocument) {
             assert_eq!(document.seed, 3);
             self.0.lock().unwrap().push(label.into());
         }
@@ -446,6 +482,8 @@ mod tests {
     const NO_TIME: SnapshotOptions = SnapshotOptions {
         jobs: 1,
         settle_time: 0,
+        until_steady: false,
+        image_memory: None,
     };
 
     #[test]

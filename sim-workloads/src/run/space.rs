@@ -25,8 +25,7 @@ pub struct TooLittleSpace {
 /// # Errors
 /// [`TooLittleSpace`], or that the system does not tell.
 pub fn require(directory: &Path, needed: u64) -> anyhow::Result<()> {
-    let about = rustix::fs::statvfs(directory).map_err(io::Error::from)?;
-    let free = about.f_bavail.saturating_mul(about.f_frsize);
+    let free = free(directory)?;
     if free < needed {
         let directory = directory.to_path_buf();
         anyhow::bail!(TooLittleSpace {
@@ -36,6 +35,15 @@ pub fn require(directory: &Path, needed: u64) -> anyhow::Result<()> {
         });
     }
     Ok(())
+}
+
+/// Bytes that are free for this user on the file system of a directory.
+///
+/// # Errors
+/// If the system does not tell.
+pub fn free(directory: &Path) -> io::Result<u64> {
+    let about = rustix::fs::statvfs(directory)?;
+    Ok(about.f_bavail.saturating_mul(about.f_frsize))
 }
 
 /// Bytes that the files of a directory take on disk.

@@ -102,7 +102,7 @@ impl Runner {
 
 /// Why a process failed: what the program complains of, without its progress and its
 /// warnings; whatever was said last if it complains of nothing.
-fn reason(text: &str) -> String {
+pub(crate) fn reason(text: &str) -> String {
     const LINES: usize = 5;
     let complaint = |line: &&str| {
         line.strip_prefix("innosim: ")

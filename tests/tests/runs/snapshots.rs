@@ -34,6 +34,7 @@ fn options(jobs: usize) -> SnapshotOptions {
     SnapshotOptions {
         jobs,
         settle_time: 300 * MILLISECOND,
+        ..SnapshotOptions::default()
     }
 }
 

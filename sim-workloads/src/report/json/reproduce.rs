@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{TimeBudget, Validity};
+use super::{Constant, TimeBudget, Validity};
 use crate::stats::{MeanInterval, relative_error};
 
 /// `reproduce --json`.
@@ -44,6 +44,15 @@ pub struct ReportDocument {
     pub wall_s: f64,
     /// The option files with which its cells run.
     pub option_files: Vec<OptionFileText>,
+    /// innosim's version; empty in results of versions that did not tell.
+    #[serde(default)]
+    pub innosim: String,
+    /// The constants of the machine that were fitted.
+    #[serde(default)]
+    pub constants: Vec<Constant>,
+    /// What the model leaves out.
+    #[serde(default)]
+    pub leaves_out: Vec<String>,
 }
 
 /// An option file that comes with the program.

@@ -29,7 +29,15 @@ const REPRODUCE: &str = r#"{"reports": [{"name","machine","scale","cells": [{"la
     "row_lock_waits"},"seeds","time_budget": {"cpu","run_queue","latch","row_lock","page_read",
     "free_page","flushed_page","log_write","log_sync","admission","other"}}],"claims": [{"text","holds","figure","judged": bool}],"controls":
     [{"text","holds","figure","judged": bool}],"quick": bool,"assumptions","warnings",
-    "failures","runs","wall_s","option_files": [{"name","text"}]}]}"#;
+    "failures","runs","wall_s","option_files": [{"name","text"}],"innosim","constants",
+    "leaves_out"}]}"#;
+
+const STUDY: &str = r#"{"studies": [{"innosim","name","machine","scale","measure_s","as_fitted":
+    {"variant","answers": [{"text","published","figure"}],"validity": {"round_share",
+    "turnover_s","dirty_to_flush_s","flushed_page_wait_us","row_lock_waits"},"failures"},
+    "constants": [{"constant": {"machine","key","value","source","cells": [{…}]},
+    "less": {…},"more": {…}}],"arbitration": [{…}],"scales": [{…}],"warnings","runs",
+    "wall_s"}]}"#;
 
 /// The quoted names of a contract, in order.
 fn promised(contract: &str) -> Vec<String> {
@@ -279,6 +287,9 @@ pub(crate) fn report_sample() -> ReportDocument {
             name: "tuned.cnf".to_owned(),
             text: "[mysqld]\ninnodb_io_capacity = 2000\n".to_owned(),
         }],
+        innosim: "0.1.0".to_owned(),
+        constants: Vec::new(),
+        leaves_out: vec!["the binary log".to_owned()],
     }
 }
 
@@ -295,6 +306,33 @@ fn reproduce_has_the_promised_keys_in_their_order() {
     assert_eq!(keys(&value, &["labels"]), promised(REPRODUCE));
     assert_eq!(
         serde_json::from_value::<ReproduceDocument>(value).unwrap(),
+        document
+    );
+}
+
+#[test]
+fn results_of_older_versions_can_be_read() {
+    let mut value = serde_json::to_value(report_sample()).unwrap();
+    for key in ["innosim", "constants", "leaves_out"] {
+        value.as_object_mut().unwrap().remove(key).unwrap();
+    }
+    let read: ReportDocument = serde_json::from_value(value).unwrap();
+    assert_eq!(
+        (read.innosim.as_str(), read.cells),
+        ("", report_sample().cells)
+    );
+}
+
+#[test]
+fn a_study_has_the_promised_keys_in_their_order() {
+    let document = StudiesDocument {
+        studies: vec![crate::reproduce::sample::study()],
+    };
+    let value = serde_json::to_value(&document).unwrap();
+    let skipped = ["cells", "less", "more", "arbitration", "scales"];
+    assert_eq!(keys(&value, &skipped), promised(STUDY));
+    assert_eq!(
+        serde_json::from_value::<StudiesDocument>(value).unwrap(),
         document
     );
 }

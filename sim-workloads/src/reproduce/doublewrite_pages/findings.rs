@@ -12,8 +12,9 @@
 use super::published::Published;
 use super::{
     CONTROLLED, Config, Key, MACHINE_CHANGES, PAGES, QUICK_THREADS, SCAN_DEPTHS, THREADS, Variant,
+    is_compared,
 };
-use crate::report::json::{FileSummary, Finding, RunDocument};
+use crate::report::json::{Answer, FileSummary, Finding, RunDocument};
 use crate::reproduce::finished::{Finished, FinishedCell};
 use crate::reproduce::machines::MachineChange;
 use crate::reproduce::report::{Extent, Findings};
@@ -68,11 +69,66 @@ pub(super) fn findings(
         }
     }
     let warnings = pairs.iter().filter_map(|&pair| judge.warning(pair));
+    if !is_compared(extent) {
+        let told = |findings: Vec<Finding>| {
+            let told = findings.into_iter().map(Finding::for_information);
+            told.collect::<Vec<_>>()
+        };
+        (claims, controls) = (told(claims), told(controls));
+    }
     Findings {
         claims,
         controls,
         warnings: warnings.collect(),
     }
+}
+
+/// What a study looks at: the largest published effect, and the writes behind it.
+pub(super) fn answers(finished: &Finished, published: &Published) -> Vec<Answer> {
+    let judge = Judge {
+        finished,
+        published,
+    };
+    let (config, threads) = CONTROLLED;
+    let name = name(CONTROLLED);
+    let effect = |variant| {
+        judge
+            .effect(CONTROLLED, variant)
+            .map(|effect| effect * 100.0)
+    };
+    let theirs = published.effect(config, threads) * 100.0;
+    let mut answers = vec![
+        Answer {
+            text: format!("{name}: effect of 16 pages, %"),
+            published: Some(theirs),
+            figure: effect(Variant::AsPublished),
+        },
+        Answer {
+            text: "the same with innosim_flush_latch=after_copy, %".to_owned(),
+            published: Some(theirs),
+            figure: effect(Variant::AfterCopy),
+        },
+    ];
+    for pages in PAGES {
+        let cell = judge.cell(key(config, threads, pages, Variant::AsPublished));
+        answers.push(Answer {
+            text: format!("{pages} pages: tps"),
+            published: Some(published.tps(config, threads, pages)),
+            figure: cell.and_then(FinishedCell::tps),
+        });
+        let writes = |cell: &FinishedCell| {
+            let time_ms = cell.sum(|run| of_files(run, |files| files.sum_timer_write_ps)) / 1e9;
+            let figure = time_ms / cell.sum(|run| of_files(run, |files| files.count_write));
+            figure.is_finite().then_some(figure)
+        };
+        answers.push(Answer {
+            text: format!("{pages} pages: mean time of a doublewrite write, ms"),
+            // Published over both numbers of threads.
+            published: Some(published.files(pages).write_ms),
+            figure: cell.and_then(writes),
+        });
+    }
+    answers
 }
 
 const fn key(config: Config, threads: u32, pages: u32, variant: Variant) -> Key {

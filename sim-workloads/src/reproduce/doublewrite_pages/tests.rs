@@ -93,7 +93,7 @@ fn all_cells_and_controls_are_there() {
         (cells.len(), runs)
     };
     assert_eq!(count(Amount::Full, "nvme-24core"), (8 + 8 + 8, 24 + 24 + 8));
-    assert_eq!(count(Amount::Full, "nvme-48core"), (8 + 8, 24 + 24));
+    assert_eq!(count(Amount::Full, "nvme-48core"), (8 + 8, 8 + 8));
     assert_eq!(count(Amount::Quick, "nvme-24core"), (4, 4));
 }
 
@@ -141,6 +141,11 @@ fn the_published_figures_meet_every_claim() {
         failing(&judged_on(Amount::Full, "nvme-48core", |_, _| ())),
         Vec::<&str>::new()
     );
+    // The other reading decides nothing.
+    let other = judged_on(Amount::Full, "nvme-48core", |_, run| run.tps = 1_000.0);
+    assert!(!failing(&other).is_empty());
+    let mut all = other.claims.iter().chain(&other.controls);
+    assert!(all.all(|finding| !finding.judged));
     let quick = judged_on(Amount::Quick, "nvme-24core", |_, _| ());
     assert_eq!(failing(&quick), Vec::<&str>::new());
     assert_eq!((quick.claims.len(), quick.controls.len()), (8 + 1 + 1, 1));

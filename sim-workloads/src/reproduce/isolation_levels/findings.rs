@@ -1,10 +1,10 @@
 //! What the report says, and what would refute it.
 
-use super::{FLAVORS, Key, LEVELS, LONG, LONG_S, SHORT_S};
-use crate::report::json::Finding;
+use super::{FLAVORS, Key, LEVELS, LONG, LONG_S, QUICK_THREADS, SHORT_S};
+use crate::report::json::{Answer, Finding};
 use crate::reproduce::finished::{Finished, FinishedCell};
 use crate::reproduce::report::{Extent, Findings};
-use crate::stats::nearest_rank;
+use crate::stats::median;
 
 /// Up to as many threads nothing is contended.
 const FEW_THREADS: u32 = 32;
@@ -33,6 +33,61 @@ pub(super) fn findings(finished: &Finished, extent: &Extent<'_>) -> Findings {
         controls,
         warnings: Vec::new(),
     }
+}
+
+/// What a study looks at: RC as a share of RR, and how both go from one number of threads
+/// to the next.
+pub(super) fn answers(finished: &Finished) -> Vec<Answer> {
+    let mut answers = Vec::new();
+    for flavor in FLAVORS {
+        let mut answer = |text: String, above: (&str, u32), below: (&str, u32)| {
+            let ratio = |figure: fn(&FinishedCell) -> Option<f64>| {
+                let [above, below] = [above, below].map(|(level, threads)| {
+                    let key = Key {
+                        flavor,
+                        level,
+                        threads,
+                        seconds: SHORT_S,
+                    };
+                    finished.find(&key.labels()).and_then(figure)
+                });
+                Some(above? / below?)
+            };
+            answers.push(Answer {
+                text: format!("{flavor}: {text}"),
+                published: ratio(|cell| cell.published("tps")),
+                figure: ratio(FinishedCell::tps),
+            });
+        };
+        let [repeatable, committed] = LEVELS;
+        let [_, peak, all, most] = QUICK_THREADS;
+        for threads in [all, most] {
+            answer(
+                format!("RC / RR with {threads} threads"),
+                (committed, threads),
+                (repeatable, threads),
+            );
+        }
+        for (level, name) in [(repeatable, "RR"), (committed, "RC")] {
+            answer(
+                format!("{name}, {all} threads / {peak}"),
+                (level, all),
+                (level, peak),
+            );
+        }
+    }
+    for flavor in FLAVORS {
+        for level in LEVELS {
+            let cells = column(finished, flavor, level);
+            let first = cells.first();
+            answers.push(Answer {
+                text: format!("{flavor} {level}: tps of one thread"),
+                published: first.and_then(|cell| cell.published("tps")),
+                figure: first.and_then(|cell| cell.tps()),
+            });
+        }
+    }
+    answers
 }
 
 fn threads_of(cell: &FinishedCell) -> u32 {
@@ -92,16 +147,6 @@ fn errors(finished: &Finished) -> Vec<Finding> {
             |error| error <= 0.4,
         ),
     ]
-}
-
-/// The median of sorted figures.
-fn median(sorted: &[f64]) -> Option<f64> {
-    let middle = sorted.len() / 2;
-    match sorted.len() % 2 {
-        _ if sorted.is_empty() => None,
-        0 => Some(f64::midpoint(sorted[middle - 1], sorted[middle])),
-        _ => nearest_rank(sorted, 0.5),
-    }
 }
 
 /// The number of threads with the most transactions, against the published one.

@@ -16,6 +16,7 @@ use innosim_engine::runtime::virtual_clock::{Simulation, SimulationOptions};
 const NO_SERVER: ServerProfile = ServerProfile {
     statement_us: 0.0,
     statement_cv: 0.5,
+    network_us: 0.0,
     weights: StatementWeights {
         begin: 1.0,
         point_select: 1.0,
@@ -34,7 +35,7 @@ fn drive(workload: &str, clients: u32, length: Length) -> Drive {
     Drive {
         script: Script::new(workload, &options, 1).unwrap(),
         clients,
-        server: ServerLayer::new(&NO_SERVER, Protocol::Prepared),
+        server: ServerLayer::new(&NO_SERVER, Protocol::Prepared, 0.0),
         length,
         interval: SECOND,
         stepped: false,

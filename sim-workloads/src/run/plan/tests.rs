@@ -93,7 +93,7 @@ fn everything_that_is_wrong_is_told_at_once() {
     my.cnf:3: wrong group definition '[broken': expected [group]
     --set: 'nonsense' is no assignment: expected NAME=VALUE
     --set: unknown variable 'innodb_io_capactiy' (did you mean innodb_io_capacity?)
-    machine = cray: no such profile or file: accepted are array-16-spindles, host, laptop-nvme, nvme-24core, nvme-48core, quad-144-ramdisk, or a path to a TOML file
+    machine = cray: no such profile or file: accepted are array-16-spindles, dual-56-nvme, host, laptop-nvme, nvme-24core, nvme-48core, quad-144-ramdisk, or a path to a TOML file
     no workload is called 'oltp_read_writ'; did you mean 'oltp_read_write'? There are: sysbench-0.4/complex, sysbench-0.4/simple, sysbench-0.4/nontrx, sysbench-0.4/fetch-update, sysbench-0.5/oltp, sysbench-0.5/oltp_prepared, sysbench-0.5/select, sysbench-0.5/update_index, sysbench-0.5/update_non_index, sysbench-0.5/insert, sysbench-0.5/delete, legacy-1.0/oltp, legacy-1.0/select, legacy-1.0/update_index, legacy-1.0/update_non_index, legacy-1.0/insert, legacy-1.0/delete, oltp_point_select, oltp_read_only, oltp_read_write, oltp_write_only, oltp_update_index, oltp_update_non_index, oltp_insert, oltp_delete, sysbench-1.1/oltp_point_select, sysbench-1.1/oltp_read_only, sysbench-1.1/oltp_read_write, sysbench-1.1/oltp_write_only, sysbench-1.1/oltp_update_index, sysbench-1.1/oltp_update_non_index, sysbench-1.1/oltp_insert, sysbench-1.1/oltp_delete
     ");
 }
