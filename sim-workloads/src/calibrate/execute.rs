@@ -111,7 +111,11 @@ pub fn calibrate(options: &Options, progress: &Progress) -> anyhow::Result<Calib
             rounds: options.rounds,
         };
         let observed = micro_run::observe(directory.path(), effort, progress)?;
-        measured.cpu = Some(fit::fit(&observed, pages::measure(200), &CostTable::default()));
+        measured.cpu = Some(fit::fit(
+            &observed,
+            pages::measure(200),
+            &CostTable::default(),
+        ));
         measured.apply(&mut machine);
     }
     progress.finish();

@@ -113,7 +113,11 @@ fn civil(days: i64) -> String {
     let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let shifted = (5 * of_year + 2) / 153;
     let day = of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let month = if shifted < 10 {
+        shifted + 3
+    } else {
+        shifted - 9
+    };
     let year = year_of_era + era * 400 + i64::from(month <= 2);
     format!("{year:04}-{month:02}-{day:02}")
 }
@@ -131,6 +135,11 @@ impl Text {
         let _ = writeln!(self.0, "{assignment:<36} # {source}");
     }
 
+    /// What needs no source: a word, not a number.
+    fn word(&mut self, key: &str, value: &str) {
+        let _ = writeln!(self.0, "{key} = {value}");
+    }
+
     fn table(&mut self, name: &str) {
         let _ = writeln!(self.0, "\n[{name}]");
     }
@@ -145,30 +154,48 @@ pub fn text(machine: &MachineProfile, measured: &Measurements, base: &str, call:
         "# This host, as measured by\n#   {call}\n# Each number names its source; `measured` and \
          `fitted` are by that call.\n\n"
     ));
-    text.line("description", "\"this host, calibrated\"", "");
-    text.line("memory_gib", float(machine.memory_gib), "measured: /proc/meminfo");
+    text.word("description", "\"this host, calibrated\"");
+    text.line(
+        "memory_gib",
+        float(machine.memory_gib),
+        "measured: /proc/meminfo",
+    );
 
     let cpu = &machine.cpu;
     text.table("cpu");
     let system = "measured: what the system says";
-    text.line("sockets", cpu.sockets, "estimate: the system's CPUs count as one socket");
+    text.line(
+        "sockets",
+        cpu.sockets,
+        "estimate: the system's CPUs count as one socket",
+    );
     text.line("cores_per_socket", cpu.cores_per_socket, system);
-    text.line("threads_per_core", cpu.threads_per_core, "estimate: CPUs count as cores");
+    text.line(
+        "threads_per_core",
+        cpu.threads_per_core,
+        "estimate: CPUs count as cores",
+    );
     text.line("smt_rate", format!("{:?}", cpu.smt_rate), &kept);
-    let turbo: Vec<String> =
-        cpu.turbo.iter().map(|(cores, factor)| format!("[{cores}, {}]", float(*factor))).collect();
+    let turbo: Vec<String> = cpu
+        .turbo
+        .iter()
+        .map(|(cores, factor)| format!("[{cores}, {}]", float(*factor)))
+        .collect();
     text.line("turbo", format!("[{}]", turbo.join(", ")), &kept);
     text.line("time_slice_us", float(cpu.time_slice_us), &kept);
     text.line("wake_affine", cpu.wake_affine, &kept);
     let latches = measured.latches.as_ref();
     let figure = |name: &str, what: &dyn Fn(&LatchFigures) -> Option<super::latches::Figure>| {
         let figure = latches.and_then(what);
-        of(figure.is_some(), figure.map_or(String::new(), |figure| {
-            format!(
-                "measured: {name}, quartile of {} batches, median {:.3}",
-                figure.batches, figure.median
-            )
-        }))
+        of(
+            figure.is_some(),
+            figure.map_or_else(String::new, |figure| {
+                format!(
+                    "measured: {name}, quartile of {} batches, median {:.3}",
+                    figure.batches, figure.median
+                )
+            }),
+        )
     };
     let derived = |name: &str| of(latches.is_some(), format!("measured: {name}"));
     text.line(
@@ -186,7 +213,11 @@ pub fn text(machine: &MachineProfile, measured: &Measurements, base: &str, call:
         float(cpu.timer_slack_us),
         figure("a sleep of 1 ms", &|f| Some(f.timer_slack_us)),
     );
-    text.line("wake_call_us", float(cpu.wake_call_us), figure("unpark", &|f| Some(f.wake_call_us)));
+    text.line(
+        "wake_call_us",
+        float(cpu.wake_call_us),
+        figure("unpark", &|f| Some(f.wake_call_us)),
+    );
     text.line(
         "sleep_call_us",
         float(cpu.sleep_call_us),
@@ -201,12 +232,18 @@ pub fn text(machine: &MachineProfile, measured: &Measurements, base: &str, call:
     text.line(
         "io_call_us",
         float(cpu.io_call_us),
-        of(disk.is_some(), "measured: CPU of a direct read and write, less the switch".into()),
+        of(
+            disk.is_some(),
+            "measured: CPU of a direct read and write, less the switch".into(),
+        ),
     );
     text.line(
         "page_copy_us",
         float(cpu.page_copy_us),
-        of(disk.is_some(), "measured: buffered writes of 16 KiB less those of 512 bytes".into()),
+        of(
+            disk.is_some(),
+            "measured: buffered writes of 16 KiB less those of 512 bytes".into(),
+        ),
     );
     text.line(
         "line_same_socket_ns",
@@ -310,7 +347,11 @@ fn costs(text: &mut Text, machine: &MachineProfile, fit: Option<&CpuFit>, base: 
                 );
             }
             _ if value != defaults.get(cost) => {
-                text.line(cost.name(), number, format!("chosen: as in the profile {base}"));
+                text.line(
+                    cost.name(),
+                    number,
+                    format!("chosen: as in the profile {base}"),
+                );
             }
             // A default needs no line.
             _ => {}
@@ -335,7 +376,7 @@ fn solid_state(text: &mut Text, disk: &SolidStateProfile, fit: Option<&DiskFit>,
         Some(_) => "estimate: a page",
         None => kept,
     };
-    text.line("model", "\"solid_state\"", "");
+    text.word("model", "\"solid_state\"");
     text.line("dies", disk.dies, &by_fit);
     text.line("max_request_kib", disk.max_request_kib, system);
     text.line("command_us", float(disk.command_us), &by_fit);
@@ -345,7 +386,7 @@ fn solid_state(text: &mut Text, disk: &SolidStateProfile, fit: Option<&DiskFit>,
     text.line("stripe_kib", disk.stripe_kib, assumed);
     text.line("program", service_time(disk.program), &by_fit);
     text.line("program_kib", disk.program_kib, assumed);
-    text.line("reads_first", disk.reads_first, "");
+    text.line("reads_first", disk.reads_first, kept);
     let buffer = match fit {
         Some(_) => "fitted: with a buffer, or without: what is nearer",
         None => kept,
@@ -355,14 +396,22 @@ fn solid_state(text: &mut Text, disk: &SolidStateProfile, fit: Option<&DiskFit>,
         Admission::Fifo => "\"fifo\"",
         Admission::RoundRobin => "\"round_robin\"",
     };
-    text.line("admission", admission, "published: NVMe and virtio take from queues in turn");
+    text.line(
+        "admission",
+        admission,
+        "published: NVMe and virtio take from queues in turn",
+    );
     let cache = match disk.cache {
         CacheProtection::Volatile => "\"volatile\"",
         CacheProtection::Protected => "\"protected\"",
     };
     text.line("cache", cache, system);
     text.line("flush_us", float(disk.flush_us), &by_fit);
-    text.line("merge_flushes", disk.merge_flushes, "published: Linux, blk-flush.c");
+    text.line(
+        "merge_flushes",
+        disk.merge_flushes,
+        "published: Linux, blk-flush.c",
+    );
     text.line("atomic_write_bytes", disk.atomic_write_bytes, system);
 }
 
@@ -415,7 +464,12 @@ mod tests {
     #[test]
     fn a_profile_reads_back_as_the_machine_it_was_written_from() {
         let machine = MachineProfile::load("host").unwrap();
-        let written = text(&machine, &Measurements::default(), "host", "innosim calibrate");
+        let written = text(
+            &machine,
+            &Measurements::default(),
+            "host",
+            "innosim calibrate",
+        );
         let read = MachineProfile::parse("host.toml", &written).unwrap_or_else(|error| {
             panic!("{error}\n{written}");
         });

@@ -286,7 +286,10 @@ fn wake_ups(batches: usize) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
                 if number != seen {
                     seen = number;
                     let used = clock_gettime(ClockId::ThreadCPUTime);
-                    cpu.store(used.tv_sec as u64 * 1_000_000_000 + used.tv_nsec as u64, SeqCst);
+                    cpu.store(
+                        used.tv_sec as u64 * 1_000_000_000 + used.tv_nsec as u64,
+                        SeqCst,
+                    );
                     ran_at.store(now, SeqCst);
                 }
             }

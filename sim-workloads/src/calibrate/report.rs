@@ -58,7 +58,15 @@ fn sure(value: Option<f64>, decimals: usize) -> Value {
 }
 
 fn cpu_tables(fit: &CpuFit) -> [Table; 3] {
-    let columns = ["transaction of", "driver us", "default us", "measured us", "predicted us", "error", "spread"];
+    let columns = [
+        "transaction of",
+        "driver us",
+        "default us",
+        "measured us",
+        "predicted us",
+        "error",
+        "spread",
+    ];
     let title = format!(
         "CPU of one-thread runs, a transaction; median error {:.1} %",
         fit.median_error * 100.0
@@ -75,14 +83,24 @@ fn cpu_tables(fit: &CpuFit) -> [Table; 3] {
             Value::Change(run.spread),
         ]);
     }
-    let columns = ["costs of", "times the default", "standard error", "identified"];
+    let columns = [
+        "costs of",
+        "times the default",
+        "standard error",
+        "identified",
+    ];
     let mut groups = Table::new("Multiples of the cost table", &columns);
     for group in &fit.groups {
         groups.push(vec![
             group.name.into(),
             Value::Number(group.multiple, 2),
             sure(group.standard_error, 2),
-            if group.identified { "yes" } else { "no: keeps its defaults" }.into(),
+            if group.identified {
+                "yes"
+            } else {
+                "no: keeps its defaults"
+            }
+            .into(),
         ]);
     }
     groups.push(vec![
@@ -126,15 +144,27 @@ fn latch_table(figures: &LatchFigures) -> Table {
             ]);
         }
     };
-    row("line from another core of the socket, ns", figures.line_same_socket_ns);
+    row(
+        "line from another core of the socket, ns",
+        figures.line_same_socket_ns,
+    );
     row("line from another socket, ns", figures.line_cross_socket_ns);
     row("PAUSE, ns", Some(figures.pause_ns));
     row("yield to nobody, us", Some(figures.yield_call_us));
     row("switch to another thread, us", figures.context_switch_us);
     row("call that wakes, us", Some(figures.wake_call_us));
-    row("that call until the thread runs, us", Some(figures.wake_total_us));
-    row("CPU of a sleep and a wake-up, us", Some(figures.sleep_cycle_cpu_us));
-    row("a sleep of 1 ms beyond that, us", Some(figures.timer_slack_us));
+    row(
+        "that call until the thread runs, us",
+        Some(figures.wake_total_us),
+    );
+    row(
+        "CPU of a sleep and a wake-up, us",
+        Some(figures.sleep_cycle_cpu_us),
+    );
+    row(
+        "a sleep of 1 ms beyond that, us",
+        Some(figures.timer_slack_us),
+    );
     table
 }
 
@@ -144,8 +174,17 @@ fn disk_table(points: &[FittedPoint], median_error: Option<f64>) -> Table {
         median_error.unwrap_or(f64::NAN) * 100.0
     );
     let columns = [
-        "request", "measured/s", "predicted/s", "measured us", "predicted us", "error", "spread",
-        "cv", "predicted cv", "CPU us", "predicted CPU us",
+        "request",
+        "measured/s",
+        "predicted/s",
+        "measured us",
+        "predicted us",
+        "error",
+        "spread",
+        "cv",
+        "predicted cv",
+        "CPU us",
+        "predicted CPU us",
     ];
     let mut table = Table::new(title, &columns);
     for point in points {

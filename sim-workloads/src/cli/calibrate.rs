@@ -29,10 +29,20 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "NAME|F.toml", default_value = HOST)]
     machine: String,
     /// Seconds of each point and of each micro-run in a round, 0.05 to 60
-    #[arg(long, value_name = "S", default_value = "0.3", allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "S",
+        default_value = "0.3",
+        allow_negative_numbers = true
+    )]
     time: String,
     /// Rounds, 1 to 100
-    #[arg(long, value_name = "N", default_value = "3", allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "3",
+        allow_negative_numbers = true
+    )]
     repeat: String,
     /// Write the figures as JSON to a file, or with `-` to standard output in place of text
     #[arg(long, value_name = "F|-")]
@@ -76,10 +86,16 @@ impl Arguments {
         // The profile first: it is what may have taken minutes.
         if let Some(path) = &self.output {
             output::write_file(path, &report.profile).map_err(Failure::Work)?;
-            say(format_args!("innosim: the profile is in {}", path.display()));
+            say(format_args!(
+                "innosim: the profile is in {}",
+                path.display()
+            ));
         }
         output::write(&report, self.json.as_deref()).map_err(Failure::Work)?;
-        let prints_json = self.json.as_ref().is_some_and(|path| path.as_os_str() == "-");
+        let prints_json = self
+            .json
+            .as_ref()
+            .is_some_and(|path| path.as_os_str() == "-");
         if self.output.is_none() && !prints_json {
             output::print(&format!("\n{}", report.profile)).map_err(Failure::Work)?;
         }
@@ -109,7 +125,9 @@ impl Arguments {
                 }
             }
         }
-        problems.into_result().map_err(|problems| Failure::Call(problems.into()))?;
+        problems
+            .into_result()
+            .map_err(|problems| Failure::Call(problems.into()))?;
         let base = base.map_err(|error| Failure::Call(anyhow!(error)))?;
         let part = self.part;
         let is = |wanted| part == wanted || part == Part::All;

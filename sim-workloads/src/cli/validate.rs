@@ -39,7 +39,12 @@ pub(super) struct Arguments {
     #[arg(long, conflicts_with = "grid")]
     quick: bool,
     /// Real runs of each cell, 1 to 100
-    #[arg(long, value_name = "N", default_value = "2", allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "2",
+        allow_negative_numbers = true
+    )]
     repeat: String,
     /// Seconds of each measurement, 1 to 3600 [default: that of the grid]
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
@@ -83,7 +88,9 @@ impl Arguments {
             output::check_file("json", path)?;
         }
         let cache = cache(self.cache_dir.as_deref()).map_err(Failure::Call)?;
-        let program = Program::this().context("the program's own file").map_err(Failure::Work)?;
+        let program = Program::this()
+            .context("the program's own file")
+            .map_err(Failure::Work)?;
         let progress = Progress::on_standard_error();
         let machine = match &self.machine {
             Some(machine) => machine.clone(),
@@ -120,13 +127,16 @@ impl Arguments {
         let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64);
         let jobs = problems.whole("jobs", self.jobs.as_deref(), cpus, 1..=1024) as usize;
         let repeats = problems.whole("repeat", Some(&self.repeat), 2, 1..=100) as u32;
-        let seconds = self.time.as_ref().and_then(|text| match text.trim().parse::<f64>() {
-            Ok(seconds) if (1.0..=3600.0).contains(&seconds) => Some(seconds),
-            _ => {
-                problems.refuse("time", text, "a number of seconds from 1 to 3600");
-                None
-            }
-        });
+        let seconds = self
+            .time
+            .as_ref()
+            .and_then(|text| match text.trim().parse::<f64>() {
+                Ok(seconds) if (1.0..=3600.0).contains(&seconds) => Some(seconds),
+                _ => {
+                    problems.refuse("time", text, "a number of seconds from 1 to 3600");
+                    None
+                }
+            });
         if !self.datadir.is_dir() {
             let value = self.datadir.display().to_string();
             problems.refuse("datadir", &value, "a directory that exists");
@@ -142,7 +152,12 @@ impl Arguments {
             (_, GridName::Full) => Grid::Full,
             (_, GridName::Commit) => Grid::Commit,
         };
-        Ok(Checked { grid, repeats, seconds, jobs })
+        Ok(Checked {
+            grid,
+            repeats,
+            seconds,
+            jobs,
+        })
     }
 
     /// The path of a profile that was measured today, or is measured now.
@@ -153,31 +168,50 @@ impl Arguments {
         program: &Program,
         progress: &Progress,
     ) -> anyhow::Result<String> {
-        let seconds = if checked.grid == Grid::Quick { 0.1 } else { 0.3 };
+        let seconds = if checked.grid == Grid::Quick {
+            0.1
+        } else {
+            0.3
+        };
         let place = std::fs::canonicalize(&self.datadir)?.display().to_string();
         // Of this program, for this directory, today.
         let name = {
             let what = format!("{}\n{place}\n{seconds}\n{}", program.identity, today());
-            cache.keep_text("calibrations", "call.txt", &what)?.with_extension("toml")
+            cache
+                .keep_text("calibrations", "call.txt", &what)?
+                .with_extension("toml")
         };
         if name.exists() && !self.fresh {
-            say(format_args!("innosim: note: the profile is {}", name.display()));
+            say(format_args!(
+                "innosim: note: the profile is {}",
+                name.display()
+            ));
             return Ok(name.display().to_string());
         }
         let base = MachineProfile::load(HOST)?;
         let options = calibration::Options {
-            parts: calibration::Parts { cpu: true, latches: true, disk: true },
+            parts: calibration::Parts {
+                cpu: true,
+                latches: true,
+                disk: true,
+            },
             directory: self.datadir.clone(),
             in_memory: calibration::in_memory(),
             base,
             seconds,
             rounds: 2,
-            call: format!("innosim validate, a calibration of {seconds} s a point, {}", today()),
+            call: format!(
+                "innosim validate, a calibration of {seconds} s a point, {}",
+                today()
+            ),
         };
         let report = calibration::calibrate(&options, progress)?;
         warn(&report.warnings);
         output::write_file(&name, &report.profile)?;
-        say(format_args!("innosim: note: the profile is {}", name.display()));
+        say(format_args!(
+            "innosim: note: the profile is {}",
+            name.display()
+        ));
         Ok(name.display().to_string())
     }
 }

@@ -36,7 +36,11 @@ pub fn fit_non_negative(rows: &[Vec<f64>], wanted: &[f64], weights: &[f64]) -> L
         .map(|c| column(c).map(|value| value * value).sum::<f64>().sqrt())
         .collect();
     let scaled: Vec<Vec<f64>> = (0..columns)
-        .map(|c| column(c).map(|value| value / lengths[c].max(f64::MIN_POSITIVE)).collect())
+        .map(|c| {
+            column(c)
+                .map(|value| value / lengths[c].max(f64::MIN_POSITIVE))
+                .collect()
+        })
         .collect();
     let target: Vec<f64> = wanted.iter().zip(weights).map(|(y, w)| y * w).collect();
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
@@ -49,15 +53,18 @@ pub fn fit_non_negative(rows: &[Vec<f64>], wanted: &[f64], weights: &[f64]) -> L
     // Each round frees a column for good or refuses it until something changes.
     for _ in 0..10 * (columns + 1) {
         let gain = |c: usize| aim[c] - free.iter().map(|&d| gram(c, d) * solution[d]).sum::<f64>();
-        let candidates = (0..columns).filter(|c| !free.contains(c) && !refused[*c] && lengths[*c] > 0.0);
+        let candidates =
+            (0..columns).filter(|c| !free.contains(c) && !refused[*c] && lengths[*c] > 0.0);
         let steepest = candidates.max_by(|&a, &b| gain(a).total_cmp(&gain(b)));
         let Some(next) = steepest.filter(|&c| gain(c) > 1e-12 * target.len() as f64) else {
             break;
         };
         free.push(next);
         loop {
-            let matrix: Vec<Vec<f64>> =
-                free.iter().map(|&c| free.iter().map(|&d| gram(c, d)).collect()).collect();
+            let matrix: Vec<Vec<f64>> = free
+                .iter()
+                .map(|&c| free.iter().map(|&d| gram(c, d)).collect())
+                .collect();
             let sides: Vec<f64> = free.iter().map(|&c| aim[c]).collect();
             let Some(solved) = solve(matrix, sides) else {
                 // It says nothing that the others do not say.
@@ -90,41 +97,60 @@ pub fn fit_non_negative(rows: &[Vec<f64>], wanted: &[f64], weights: &[f64]) -> L
                 refused[next] = true;
             }
         }
-        for c in 0..columns {
+        for (c, value) in solution.iter_mut().enumerate() {
             if !free.contains(&c) {
-                solution[c] = 0.0;
+                *value = 0.0;
             }
         }
     }
 
     let coefficients: Vec<f64> = (0..columns)
-        .map(|c| if lengths[c] > 0.0 { solution[c] / lengths[c] } else { 0.0 })
+        .map(|c| {
+            if lengths[c] > 0.0 {
+                solution[c] / lengths[c]
+            } else {
+                0.0
+            }
+        })
         .collect();
-    let residuals: Vec<f64> =
-        rows.iter().zip(wanted).map(|(row, y)| y - dot(row, &coefficients)).collect();
-    let squares: f64 =
-        residuals.iter().zip(weights).map(|(residual, w)| (residual * w) * (residual * w)).sum();
+    let residuals: Vec<f64> = rows
+        .iter()
+        .zip(wanted)
+        .map(|(row, y)| y - dot(row, &coefficients))
+        .collect();
+    let squares: f64 = residuals
+        .iter()
+        .zip(weights)
+        .map(|(residual, w)| (residual * w) * (residual * w))
+        .sum();
     let freedom = rows.len().saturating_sub(free.len());
     let mut standard_errors = vec![None; columns];
     if freedom > 0 {
         let variance = squares / freedom as f64;
         for (place, &c) in free.iter().enumerate() {
-            let matrix: Vec<Vec<f64>> =
-                free.iter().map(|&c| free.iter().map(|&d| gram(c, d)).collect()).collect();
+            let matrix: Vec<Vec<f64>> = free
+                .iter()
+                .map(|&c| free.iter().map(|&d| gram(c, d)).collect())
+                .collect();
             let mut unit = vec![0.0; free.len()];
             unit[place] = 1.0;
             standard_errors[c] = solve(matrix, unit)
                 .map(|inverse| (inverse[place].max(0.0) * variance).sqrt() / lengths[c]);
         }
     }
-    LeastSquares { coefficients, standard_errors, residuals }
+    LeastSquares {
+        coefficients,
+        standard_errors,
+        residuals,
+    }
 }
 
 /// Solves a system of equations by elimination with pivots; `None` if it is singular.
 fn solve(mut matrix: Vec<Vec<f64>>, mut sides: Vec<f64>) -> Option<Vec<f64>> {
     let n = sides.len();
     for step in 0..n {
-        let pivot = (step..n).max_by(|&a, &b| matrix[a][step].abs().total_cmp(&matrix[b][step].abs()))?;
+        let pivot =
+            (step..n).max_by(|&a, &b| matrix[a][step].abs().total_cmp(&matrix[b][step].abs()))?;
         if matrix[pivot][step].abs() < SINGULAR {
             return None;
         }
@@ -169,7 +195,10 @@ mod tests {
         close(fit.coefficients[1], 2.0);
         close(fit.residuals[1], -1.0);
         close(fit.standard_errors[1].unwrap(), (2.0f64 / 5.0).sqrt());
-        close(fit.standard_errors[0].unwrap(), (2.0f64 * (0.25 + 2.25 / 5.0)).sqrt());
+        close(
+            fit.standard_errors[0].unwrap(),
+            (2.0f64 * (0.25 + 2.25 / 5.0)).sqrt(),
+        );
     }
 
     #[test]
@@ -183,9 +212,17 @@ mod tests {
 
     #[test]
     fn a_column_that_repeats_another_is_left_out() {
-        let rows = vec![vec![1.0, 2.0, 0.0], vec![2.0, 4.0, 0.0], vec![3.0, 6.0, 0.0]];
+        let rows = vec![
+            vec![1.0, 2.0, 0.0],
+            vec![2.0, 4.0, 0.0],
+            vec![3.0, 6.0, 0.0],
+        ];
         let fit = fit_non_negative(&rows, &[2.0, 4.0, 6.0], &[1.0; 3]);
-        let used = fit.coefficients.iter().filter(|&&value| value > 0.0).count();
+        let used = fit
+            .coefficients
+            .iter()
+            .filter(|&&value| value > 0.0)
+            .count();
         assert_eq!(used, 1);
         for residual in fit.residuals {
             close(residual, 0.0);

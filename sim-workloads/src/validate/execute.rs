@@ -106,9 +106,11 @@ pub fn validate(options: &Options<'_>) -> anyhow::Result<Validation> {
         jobs: options.jobs,
     };
     let (base, files) = (directory.path().join("base"), directory.path().join("real"));
-    prepare(options, &runner, &base)?;
-    copy(&base, &files)?;
-    progress.step("copied");
+    if !is_all_kept(options, &cells) {
+        prepare(options, &runner, &base)?;
+        copy(&base, &files)?;
+        progress.step("copied");
+    }
 
     let mut real: Vec<Vec<(RunDocument, f64)>> = cells.iter().map(|_| Vec::new()).collect();
     for repeat in 0..options.repeats {
@@ -125,7 +127,10 @@ pub fn validate(options: &Options<'_>) -> anyhow::Result<Validation> {
         .zip(real.iter().zip(&predicted))
         .map(|(cell, (real, predicted))| judge(&cell.labels, real, predicted))
         .collect();
-    let disturbed = judged.iter().filter(|cell| cell.others_cpu > OTHERS).count();
+    let disturbed = judged
+        .iter()
+        .filter(|cell| cell.others_cpu > OTHERS)
+        .count();
     let mut warnings = Vec::new();
     if disturbed > 0 {
         warnings.push(format!(
@@ -150,7 +155,11 @@ pub fn validate(options: &Options<'_>) -> anyhow::Result<Validation> {
 /// The cells in the order of a repeat: there and back.
 fn order(cells: usize, repeat: u32) -> Vec<usize> {
     let forth = 0..cells;
-    if repeat.is_multiple_of(2) { forth.collect() } else { forth.rev().collect() }
+    if repeat.is_multiple_of(2) {
+        forth.collect()
+    } else {
+        forth.rev().collect()
+    }
 }
 
 /// Loads the tables and lets them age.
@@ -164,15 +173,22 @@ fn prepare(options: &Options<'_>, runner: &Runner, base: &Path) -> anyhow::Resul
     let plan = arguments.plan()?;
     EngineServer::prepare(&plan, base, &mut NobodyWatches)?;
     options.progress.step("tables loaded");
-    let run = runner.run(&point("ageing", &arguments)).map_err(|error| anyhow::anyhow!(error))?;
-    options.progress.step(&format!("aged by {} transactions", run.transactions));
+    let run = runner
+        .run(&point("ageing", &arguments))
+        .map_err(|error| anyhow::anyhow!(error))?;
+    options
+        .progress
+        .step(&format!("aged by {} transactions", run.transactions));
     Ok(())
 }
 
 fn point(what: &str, arguments: &RunArguments) -> GridPoint {
     let mut set = serde_json::Map::new();
     set.insert("run".into(), what.into());
-    GridPoint { set, arguments: arguments.clone() }
+    GridPoint {
+        set,
+        arguments: arguments.clone(),
+    }
 }
 
 /// Copies a directory of files, and of directories of files.
@@ -209,6 +225,44 @@ fn key(options: &Options<'_>, cell: &Cell, more: &[&str]) -> String {
     )
 }
 
+fn real_key(options: &Options<'_>, cell: &Cell, repeat: u32) -> String {
+    let place = canonical(options.directory).display().to_string();
+    key(
+        options,
+        cell,
+        &["real", &place, &repeat.to_string(), &today()],
+    )
+}
+
+fn virtual_key(options: &Options<'_>, cell: &Cell) -> String {
+    let place = canonical(options.directory).display().to_string();
+    key(
+        options,
+        cell,
+        &["virtual", &place, &today(), &options.machine_text],
+    )
+}
+
+/// The run of this key from an earlier call.
+fn kept(options: &Options<'_>, key: &str) -> Option<Measured> {
+    let find = || {
+        options
+            .cache
+            .find(key, |message| options.progress.step(&message))
+    };
+    (!options.fresh).then(find).flatten()
+}
+
+/// Whether no run is left to be made.
+fn is_all_kept(options: &Options<'_>, cells: &[Cell]) -> bool {
+    cells.iter().all(|cell| {
+        let mut keys = (0..options.repeats)
+            .map(|repeat| real_key(options, cell, repeat))
+            .chain([virtual_key(options, cell)]);
+        keys.all(|key| kept(options, &key).is_some())
+    })
+}
+
 /// What others took of the CPUs is kept with a run, as a warning of this form.
 const TAKEN: &str = "share of the CPUs that other processes took: ";
 
@@ -219,12 +273,14 @@ fn real_run(
     files: &Path,
     repeat: u32,
 ) -> anyhow::Result<(RunDocument, f64)> {
-    let place = canonical(options.directory).display().to_string();
-    let key = key(options, cell, &["real", &place, &repeat.to_string(), &today()]);
-    let kept = || options.cache.find(&key, |message| options.progress.step(&message));
-    if let Some(measured) = (!options.fresh).then(kept).flatten() {
+    let key = real_key(options, cell, repeat);
+    if let Some(measured) = kept(options, &key) {
         options.progress.step("kept from an earlier call");
-        let others = measured.run.warnings.iter().find_map(|w| w.strip_prefix(TAKEN));
+        let others = measured
+            .run
+            .warnings
+            .iter()
+            .find_map(|w| w.strip_prefix(TAKEN));
         let others = others.and_then(|text| text.parse().ok()).unwrap_or(0.0);
         return Ok((measured.run, others));
     }
@@ -235,13 +291,24 @@ fn real_run(
         ..cell.arguments.clone()
     };
     let before = Busy::now();
-    let point = GridPoint { set: cell.labels.clone(), arguments };
+    let point = GridPoint {
+        set: cell.labels.clone(),
+        arguments,
+    };
     let label = crate::sweep::jobs::label(&point);
-    let mut run = runner.run(&point).map_err(|error| anyhow::anyhow!("{label}: {error}"))?;
-    let others = Busy::now().others_since(&before, run.host.cpu_s);
-    options.progress.step(&format!("real: {label}: {:.1} tps", run.tps));
+    let mut run = runner
+        .run(&point)
+        .map_err(|error| anyhow::anyhow!("{label}: {error}"))?;
+    // As it is kept, so that a later call says the same.
+    let others = (Busy::now().others_since(&before, run.host.cpu_s) * 1e4).round() / 1e4;
+    options
+        .progress
+        .step(&format!("real: {label}: {:.1} tps", run.tps));
     run.warnings.push(format!("{TAKEN}{others:.4}"));
-    let measured = Measured { warm_up_s: options.size.warm_up_s, run };
+    let measured = Measured {
+        warm_up_s: options.size.warm_up_s,
+        run,
+    };
     options.cache.keep(&key, &measured)?;
     Ok((measured.run, others))
 }
@@ -258,22 +325,13 @@ fn virtual_runs(
 ) -> anyhow::Result<Vec<RunDocument>> {
     let keys: Vec<String> = cells
         .iter()
-        .map(|cell| {
-            let place = canonical(options.directory).display().to_string();
-            key(options, cell, &["virtual", &place, &today(), &options.machine_text])
-        })
+        .map(|cell| virtual_key(options, cell))
         .collect();
-    let kept: Vec<Option<Measured>> = keys
-        .iter()
-        .map(|key| {
-            let find = || options.cache.find(key, |message| options.progress.step(&message));
-            (!options.fresh).then(find).flatten()
-        })
-        .collect();
+    let found_before: Vec<Option<Measured>> = keys.iter().map(|key| kept(options, key)).collect();
     let missing: Vec<GridPoint> = cells
         .iter()
-        .zip(&kept)
-        .filter(|(_, kept)| kept.is_none())
+        .zip(&found_before)
+        .filter(|(_, found)| found.is_none())
         .map(|(cell, _)| GridPoint {
             set: cell.labels.clone(),
             arguments: RunArguments {
@@ -286,18 +344,23 @@ fn virtual_runs(
         .collect();
     let mut found = runner.run_each(&missing, options.progress).into_iter();
     let mut runs = Vec::new();
-    for ((cell, key), kept) in cells.iter().zip(&keys).zip(kept) {
-        if let Some(measured) = kept {
+    for ((cell, key), before) in cells.iter().zip(&keys).zip(found_before) {
+        if let Some(measured) = before {
             runs.push(measured.run);
             continue;
         }
         let outcome = found.next().expect("a run for each that was missing");
-        let label = || crate::sweep::jobs::label(&GridPoint {
-            set: cell.labels.clone(),
-            arguments: RunArguments::default(),
-        });
+        let label = || {
+            crate::sweep::jobs::label(&GridPoint {
+                set: cell.labels.clone(),
+                arguments: RunArguments::default(),
+            })
+        };
         let run = outcome.map_err(|error| anyhow::anyhow!("{}: {error}", label()))?;
-        let measured = Measured { warm_up_s: options.size.warm_up_s, run };
+        let measured = Measured {
+            warm_up_s: options.size.warm_up_s,
+            run,
+        };
         options.cache.keep(key, &measured)?;
         runs.push(measured.run);
     }
@@ -329,14 +392,21 @@ impl Busy {
             .collect();
         let all: f64 = fields.iter().sum();
         let idle: f64 = fields.iter().skip(3).take(2).sum();
-        Busy { busy_s: (all - idle) / 100.0, all_s: all / 100.0 }
+        Busy {
+            busy_s: (all - idle) / 100.0,
+            all_s: all / 100.0,
+        }
     }
 
     /// The share that others took, of whom one process is not.
     fn others_since(&self, before: &Busy, own_s: f64) -> f64 {
         let all = self.all_s - before.all_s;
         let busy = self.busy_s - before.busy_s;
-        if all > 0.0 { ((busy - own_s) / all).clamp(0.0, 1.0) } else { 0.0 }
+        if all > 0.0 {
+            ((busy - own_s) / all).clamp(0.0, 1.0)
+        } else {
+            0.0
+        }
     }
 }
 

@@ -129,8 +129,14 @@ fn cell(
     labels.insert("workload".into(), workload.into());
     labels.insert("threads".into(), threads.into());
     labels.insert("innodb_doublewrite_pages".into(), doublewrite_pages.into());
-    labels.insert("innodb_redo_log_capacity".into(), format!("{redo_mib}M").into());
-    labels.insert("innodb_flush_log_at_trx_commit".into(), flush_at_commit.into());
+    labels.insert(
+        "innodb_redo_log_capacity".into(),
+        format!("{redo_mib}M").into(),
+    );
+    labels.insert(
+        "innodb_flush_log_at_trx_commit".into(),
+        flush_at_commit.into(),
+    );
     let mut arguments = common(size);
     arguments.workload = Some(workload.into());
     arguments.threads = Some(threads.to_string());
@@ -175,8 +181,12 @@ pub fn ageing(size: &Size) -> RunArguments {
     arguments.threads = Some("8".into());
     arguments.warmup_time = Some("0".into());
     arguments.time = Some(size.ageing_s.to_string());
-    arguments.set.push(format!("innodb_redo_log_capacity={}M", size.redo_mib[1]));
-    arguments.set.push("innodb_flush_log_at_trx_commit=2".into());
+    arguments
+        .set
+        .push(format!("innodb_redo_log_capacity={}M", size.redo_mib[1]));
+    arguments
+        .set
+        .push("innodb_flush_log_at_trx_commit=2".into());
     arguments
 }
 
@@ -210,8 +220,10 @@ mod tests {
     fn cells_differ_and_have_the_numbers_that_the_documentation_says() {
         let labels = |grid: Grid| {
             let cells = grid.cells(&grid.size());
-            let mut texts: Vec<String> =
-                cells.iter().map(|cell| format!("{:?}", cell.labels)).collect();
+            let mut texts: Vec<String> = cells
+                .iter()
+                .map(|cell| format!("{:?}", cell.labels))
+                .collect();
             let all = texts.len();
             texts.sort();
             texts.dedup();

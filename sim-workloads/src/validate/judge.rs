@@ -38,11 +38,15 @@ impl Comparison {
     /// If there is no real figure.
     pub fn new(runs: Vec<f64>, predicted: f64) -> Self {
         let real = mean(&runs).expect("a cell has a real run");
-        let differences: Vec<f64> =
-            runs.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
+        let differences: Vec<f64> = runs
+            .windows(2)
+            .map(|pair| (pair[1] - pair[0]).abs())
+            .collect();
         Comparison {
             real,
-            spread: mean(&differences).filter(|_| real > 0.0).map(|mean| mean / real),
+            spread: mean(&differences)
+                .filter(|_| real > 0.0)
+                .map(|mean| mean / real),
             predicted,
             relative_error: relative_error(real, predicted),
             runs,
@@ -83,7 +87,11 @@ pub struct Bar {
 /// Figures of a run.
 pub fn pages_written(run: &RunDocument) -> f64 {
     let pages = run.status.get("Innodb_pages_written").copied().unwrap_or(0);
-    if run.transactions == 0 { 0.0 } else { pages as f64 / run.transactions as f64 }
+    if run.transactions == 0 {
+        0.0
+    } else {
+        pages as f64 / run.transactions as f64
+    }
 }
 
 /// A cell from its runs; `others_cpu` as measured while each real run ran.
@@ -155,7 +163,11 @@ pub fn bars(cells: &[JudgedCell]) -> [Bar; 2] {
         median(errors.map(f64::abs).collect())
     };
     let spreads: Vec<f64> = cells.iter().filter_map(|cell| cell.tps.spread).collect();
-    let spread = if spreads.is_empty() { 0.0 } else { median(spreads) };
+    let spread = if spreads.is_empty() {
+        0.0
+    } else {
+        median(spreads)
+    };
     let bar = |text: String, median_error: f64, accepted: f64| Bar {
         text,
         holds: median_error <= accepted,

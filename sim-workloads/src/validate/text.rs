@@ -19,9 +19,10 @@ fn name(cell: &JudgedCell) -> String {
 /// The use of time in which real and predicted differ most.
 fn largest_difference(cell: &JudgedCell) -> String {
     let (real, predicted) = (parts(&cell.real_budget), parts(&cell.predicted_budget));
-    let pairs = real.iter().zip(&predicted).map(|(&(name, real), &(_, predicted))| {
-        (name, real, predicted)
-    });
+    let pairs = real
+        .iter()
+        .zip(&predicted)
+        .map(|(&(name, real), &(_, predicted))| (name, real, predicted));
     pairs
         .max_by(|a, b| (a.1 - a.2).abs().total_cmp(&(b.1 - b.2).abs()))
         .map_or(String::new(), |(name, real, predicted)| {

@@ -451,7 +451,14 @@ impl File {
         let simulation = self.simulation(handle);
         // SAFETY: as in `read_at`.
         let result = unsafe {
-            operations::read(simulation, handle, self.0.io, offset, buffer, WaitKind::Other)
+            operations::read(
+                simulation,
+                handle,
+                self.0.io,
+                offset,
+                buffer,
+                WaitKind::Other,
+            )
         };
         result.map_err(failed(&self.0.path, Operation::Read { offset, length }))
     }

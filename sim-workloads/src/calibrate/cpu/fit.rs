@@ -13,9 +13,11 @@
 //! values put together. It is the model's as much as the driver's, and becomes a part of the
 //! server layer.
 //!
-//! Factors come from least squares on *relative* errors, none below zero. A group whose factor
-//! is not at least [`SURE`] standard errors away from zero cannot be told from the others: it
-//! keeps its defaults, and the fit is made again without it.
+//! Factors come from least squares on *relative* errors, none below zero, with one row more
+//! for each group, which says that its multiple is 1, give or take 1. Where the micro-runs know
+//! better that row counts for nothing; where they know nothing it decides, and no group is
+//! pushed to zero or to ten for a gain of a percent. A group whose multiple is not known to
+//! [`SURE`] keeps its defaults, and the fit is made again for the others.
 
 use innosim_engine::runtime::time::MICROSECOND;
 use innosim_engine::runtime::{Cost, CostTable};
@@ -27,10 +29,16 @@ use super::pages::PageCost;
 use crate::calibrate::host_profile::rounded;
 use crate::machine::StatementWeights;
 use crate::run::server_layer::KINDS;
-use crate::stats::fit_non_negative;
+use crate::stats::{LeastSquares, fit_non_negative};
 
-/// A factor this many standard errors above zero is told from the others.
-const SURE: f64 = 2.0;
+/// A multiple is identified if its standard error is at most this.
+const SURE: f64 = 0.5;
+
+/// How far the micro-runs are thought to be off, relative: what the model leaves out.
+const NOISE: f64 = 0.1;
+
+/// How far a multiple is thought to be from 1 before anything is measured.
+const PRIOR: f64 = 1.0;
 
 /// The factor of a group.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -120,7 +128,11 @@ impl CpuFit {
 }
 
 fn mean_of_read_write(us: [f64; KINDS]) -> f64 {
-    let sum: f64 = us.iter().zip(READ_WRITE).map(|(us, count)| us * count).sum();
+    let sum: f64 = us
+        .iter()
+        .zip(READ_WRITE)
+        .map(|(us, count)| us * count)
+        .sum();
     sum / READ_WRITE.iter().sum::<f64>()
 }
 
@@ -138,7 +150,6 @@ fn driver(observed: &[Observed]) -> [f64; KINDS] {
 /// # Panics
 /// If there is no micro-run.
 pub fn fit(observed: &[Observed], pages: Vec<PageCost>, defaults: &CostTable) -> CpuFit {
-    let weights: Vec<f64> = observed.iter().map(|run| 1.0 / run.with_engine_us).collect();
     let share = |run: &Observed, costs: &[Cost]| -> f64 {
         costs
             .iter()
@@ -150,66 +161,77 @@ pub fn fit(observed: &[Observed], pages: Vec<PageCost>, defaults: &CostTable) ->
         .copied()
         .filter(|cost| GROUPS.iter().all(|group| !group.costs.contains(cost)))
         .collect();
-    let mut free: Vec<usize> = (0..GROUPS.len()).collect();
-    loop {
-        let is_fixed = |group: &usize| !free.contains(group);
+    let all: Vec<usize> = (0..GROUPS.len()).collect();
+    let solve = |free: &[usize]| -> LeastSquares {
         let fixed = |run: &Observed| -> f64 {
-            let kept = (0..GROUPS.len()).filter(is_fixed);
+            let kept = all.iter().filter(|group| !free.contains(group));
             run.uncharged_us
                 + share(run, &fixed_costs)
-                + kept.map(|group| share(run, GROUPS[group].costs)).sum::<f64>()
+                + kept
+                    .map(|&group| share(run, GROUPS[group].costs))
+                    .sum::<f64>()
         };
-        let rows: Vec<Vec<f64>> = observed
+        let of_run = |run: &Observed| -> Vec<f64> {
+            let groups = free.iter().map(|&group| share(run, GROUPS[group].costs));
+            groups.chain([run.statements()]).collect()
+        };
+        let mut rows: Vec<Vec<f64>> = observed.iter().map(of_run).collect();
+        let mut wanted: Vec<f64> = observed
             .iter()
-            .map(|run| {
-                let groups = free.iter().map(|&group| share(run, GROUPS[group].costs));
-                groups.chain([run.statements()]).collect()
-            })
+            .map(|run| run.engine_us() - fixed(run))
             .collect();
-        let wanted: Vec<f64> = observed.iter().map(|run| run.engine_us() - fixed(run)).collect();
-        let found = fit_non_negative(&rows, &wanted, &weights);
-        let sureness = |place: usize| match found.standard_errors[place] {
-            Some(error) => found.coefficients[place] / error,
-            None => 0.0,
-        };
-        let least = (0..free.len()).min_by(|&a, &b| sureness(a).total_cmp(&sureness(b)));
-        if let Some(place) = least.filter(|&place| sureness(place) < SURE) {
-            free.remove(place);
-            continue;
+        let mut weights: Vec<f64> = observed
+            .iter()
+            .map(|run| 1.0 / run.with_engine_us)
+            .collect();
+        for place in 0..free.len() {
+            let mut row = vec![0.0; free.len() + 1];
+            row[place] = 1.0;
+            rows.push(row);
+            wanted.push(1.0);
+            weights.push(NOISE / PRIOR);
         }
-        let groups = GROUPS.iter().enumerate().map(|(number, group)| {
-            let place = free.iter().position(|&free| free == number);
-            FittedGroup {
-                name: group.name,
-                multiple: place.map_or(1.0, |place| found.coefficients[place]),
-                standard_error: place.and_then(|place| found.standard_errors[place]),
-                identified: place.is_some(),
-            }
-        });
-        let runs: Vec<FittedRun> = observed
-            .iter()
-            .zip(&found.residuals)
-            .map(|(run, residual)| FittedRun {
-                name: run.name,
-                measured_us: run.with_engine_us,
-                driver_us: run.driver_us,
-                default_us: run.uncharged_us + share(run, Cost::ALL),
-                predicted_us: run.with_engine_us - residual,
-                relative_error: -residual / run.with_engine_us,
-                spread: run.spread,
-            })
-            .collect();
-        let mut errors: Vec<f64> = runs.iter().map(|run| run.relative_error.abs()).collect();
-        errors.sort_unstable_by(f64::total_cmp);
-        return CpuFit {
-            groups: groups.collect(),
-            statement_us: found.coefficients[free.len()],
-            statement_standard_error: found.standard_errors[free.len()],
-            driver_us: driver(observed),
-            median_error: crate::stats::nearest_rank(&errors, 0.5).unwrap_or(f64::NAN),
-            runs,
-            pages,
-        };
+        fit_non_negative(&rows, &wanted, &weights)
+    };
+    let first = solve(&all);
+    let is_sure = |&group: &usize| {
+        let error = first.standard_errors[group];
+        error.is_some_and(|error| error <= SURE)
+    };
+    let free: Vec<usize> = all.iter().copied().filter(is_sure).collect();
+    let found = solve(&free);
+    let groups = GROUPS.iter().enumerate().map(|(number, group)| {
+        let place = free.iter().position(|&free| free == number);
+        FittedGroup {
+            name: group.name,
+            multiple: place.map_or(1.0, |place| found.coefficients[place]),
+            standard_error: first.standard_errors[number],
+            identified: place.is_some(),
+        }
+    });
+    let runs: Vec<FittedRun> = observed
+        .iter()
+        .zip(&found.residuals)
+        .map(|(run, residual)| FittedRun {
+            name: run.name,
+            measured_us: run.with_engine_us,
+            driver_us: run.driver_us,
+            default_us: run.uncharged_us + share(run, Cost::ALL),
+            predicted_us: run.with_engine_us - residual,
+            relative_error: -residual / run.with_engine_us,
+            spread: run.spread,
+        })
+        .collect();
+    let mut errors: Vec<f64> = runs.iter().map(|run| run.relative_error.abs()).collect();
+    errors.sort_unstable_by(f64::total_cmp);
+    CpuFit {
+        groups: groups.collect(),
+        statement_us: found.coefficients[free.len()],
+        statement_standard_error: found.standard_errors[free.len()],
+        driver_us: driver(observed),
+        median_error: crate::stats::nearest_rank(&errors, 0.5).unwrap_or(f64::NAN),
+        runs,
+        pages,
     }
 }
 
@@ -265,24 +287,38 @@ mod tests {
     #[test]
     fn multiples_are_found_again() {
         let multiples = [0.5, 1.5, 2.0, 0.25, 3.0, 1.0];
-        let fit = fit(&observed(&multiples, 0.3, &[]), Vec::new(), &CostTable::default());
+        let fit = fit(
+            &observed(&multiples, 0.3, &[]),
+            Vec::new(),
+            &CostTable::default(),
+        );
         for (group, multiple) in fit.groups.iter().zip(multiples) {
-            assert!((group.multiple - multiple).abs() < 1e-6, "{group:?}");
-            assert!(group.identified);
+            // The row that says 1 pulls a little.
+            assert!(group.identified, "{group:?}");
+            assert!((group.multiple - multiple).abs() < 0.2, "{group:?}");
         }
-        assert!((fit.statement_us - 0.3).abs() < 1e-6);
-        assert!(fit.median_error < 1e-9);
+        assert!(fit.median_error < 0.02, "{}", fit.median_error);
     }
 
     #[test]
-    fn what_noise_hides_keeps_its_default() {
-        // Locks cost next to nothing here, and every run is wrong by a tenth.
-        let multiples = [0.5, 1.5, 2.0, 1.0, 1.0, 0.001];
-        let noise = [0.1, -0.1, -0.1, 0.1, 0.1];
-        let fit = fit(&observed(&multiples, 0.3, &noise), Vec::new(), &CostTable::default());
+    fn what_no_run_shows_keeps_its_default() {
+        let mut runs = observed(&[0.5, 1.5, 2.0, 1.0, 1.0, 1.0], 0.3, &[0.05, -0.05, 0.03]);
+        for run in &mut runs {
+            for cost in GROUPS[5].costs {
+                run.charges[*cost as usize] = 0.0;
+            }
+        }
+        let fit = fit(&runs, Vec::new(), &CostTable::default());
         let locks = &fit.groups[5];
-        assert_eq!((locks.multiple, locks.identified), (1.0, false));
+        assert_eq!(
+            (locks.multiple, locks.identified),
+            (1.0, false),
+            "{locks:?}"
+        );
         let rows_read = &fit.groups[1];
-        assert!(rows_read.identified && (rows_read.multiple - 1.5).abs() < 0.4, "{rows_read:?}");
+        assert!(
+            rows_read.identified && (rows_read.multiple - 1.5).abs() < 0.2,
+            "{rows_read:?}"
+        );
     }
 }

@@ -20,7 +20,13 @@ pub struct Group {
 pub const GROUPS: [Group; 6] = [
     Group {
         name: "lookups",
-        costs: &[PageHashLookup, PageGet, PageFirstUse, LruMove, RecordCompare],
+        costs: &[
+            PageHashLookup,
+            PageGet,
+            PageFirstUse,
+            LruMove,
+            RecordCompare,
+        ],
     },
     Group {
         name: "rows read",
@@ -76,7 +82,10 @@ mod tests {
 
     #[test]
     fn a_cost_is_in_one_group_at_most() {
-        let all: Vec<Cost> = GROUPS.iter().flat_map(|group| group.costs.to_vec()).collect();
+        let all: Vec<Cost> = GROUPS
+            .iter()
+            .flat_map(|group| group.costs.to_vec())
+            .collect();
         let distinct: BTreeSet<Cost> = all.iter().copied().collect();
         assert_eq!(distinct.len(), all.len());
     }

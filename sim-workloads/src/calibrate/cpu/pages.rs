@@ -88,7 +88,10 @@ mod tests {
         let costs = measure(3);
         assert_eq!(costs.len(), 3);
         for cost in costs {
-            assert!(cost.nanoseconds > 0.0 && cost.nanoseconds.is_finite(), "{cost:?}");
+            assert!(
+                cost.nanoseconds > 0.0 && cost.nanoseconds.is_finite(),
+                "{cost:?}"
+            );
             let known = Cost::ALL.iter().any(|known| known.name() == cost.name);
             assert!(known && cost.default > 0.0, "{cost:?}");
         }

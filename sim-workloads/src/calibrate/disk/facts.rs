@@ -17,7 +17,10 @@ fn queue(directory: &Path) -> Option<PathBuf> {
     let path = fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?;
     let own = path.join("queue");
     let parents = path.parent().map(|parent| parent.join("queue"));
-    [Some(own), parents].into_iter().flatten().find(|path| path.is_dir())
+    [Some(own), parents]
+        .into_iter()
+        .flatten()
+        .find(|path| path.is_dir())
 }
 
 /// What sysfs says; nothing where there is no such disk (a file system in memory, or over a

@@ -75,8 +75,16 @@ fn is_read(point: &Point) -> bool {
     point.action == Action::Read
 }
 
+/// Whether a request is a page.
+fn is_page(point: &Point) -> bool {
+    point.bytes == 16 << 10
+}
+
 fn is_sync(point: &Point) -> bool {
-    matches!(point.action, Action::WritesThenSync(_) | Action::LogWriteAndSync)
+    matches!(
+        point.action,
+        Action::WritesThenSync(_) | Action::LogWriteAndSync
+    )
 }
 
 fn is_write(point: &Point) -> bool {
@@ -88,18 +96,30 @@ fn any(_: &Point) -> bool {
 }
 
 const PARAMETERS: [(Moves, Parameter); 7] = [
-    (any, |disk, factor| disk.latency_us = (disk.latency_us * factor).clamp(0.1, 1e5)),
+    (any, |disk, factor| {
+        disk.latency_us = (disk.latency_us * factor).clamp(0.1, 1e5)
+    }),
     (is_read, |disk, factor| scale(&mut disk.read, factor)),
-    (any, |disk, factor| disk.command_us = (disk.command_us * factor).clamp(0.01, 1e4)),
-    (any, |disk, factor| disk.bandwidth_mib_s = (disk.bandwidth_mib_s * factor).clamp(1.0, 1e6)),
+    (any, |disk, factor| {
+        disk.command_us = (disk.command_us * factor).clamp(0.01, 1e4)
+    }),
+    (any, |disk, factor| {
+        disk.bandwidth_mib_s = (disk.bandwidth_mib_s * factor).clamp(1.0, 1e6)
+    }),
     (any, |disk, factor| {
         let dies = f64::from(disk.dies);
         // By one at least.
-        let next = if factor > 1.0 { (dies * factor).max(dies + 1.0) } else { (dies * factor).min(dies - 1.0) };
+        let next = if factor > 1.0 {
+            (dies * factor).max(dies + 1.0)
+        } else {
+            (dies * factor).min(dies - 1.0)
+        };
         disk.dies = next.clamp(1.0, 256.0) as u32;
     }),
     (is_write, |disk, factor| scale(&mut disk.program, factor)),
-    (is_sync, |disk, factor| disk.flush_us = (disk.flush_us * factor).clamp(0.1, 1e6)),
+    (is_sync, |disk, factor| {
+        disk.flush_us = (disk.flush_us * factor).clamp(0.1, 1e6)
+    }),
 ];
 
 fn scale(time: &mut ServiceTime, factor: f64) {
@@ -122,22 +142,37 @@ pub fn fit(
     let mut machine = base.clone();
     machine.cpu.page_copy_us = page_copy_us;
     let single = |action| {
-        measured.iter().find(|m| m.point.action == action && m.point.depth == 1).map(|m| m.sample)
+        measured
+            .iter()
+            .find(|m| m.point.action == action && m.point.depth == 1)
+            .map(|m| m.sample)
     };
     let (read, write) = (single(Action::Read), single(Action::Write));
-    let cpu: Vec<f64> = [read, write].iter().flatten().map(|sample| sample.cpu_us).collect();
-    if let Some(cpu) = crate::stats::mean(&cpu) {
+    // The CPU of a request differs: a device that is busy need not be told of one more. What
+    // an engine with many in flight pays is nearer to the median over the depths.
+    let pages = measured
+        .iter()
+        .filter(|m| matches!(m.point.action, Action::Read | Action::Write) && is_page(&m.point));
+    let mut cpu: Vec<f64> = pages.clone().map(|m| m.sample.cpu_us).collect();
+    cpu.sort_unstable_by(f64::total_cmp);
+    if let Some(cpu) = crate::stats::nearest_rank(&cpu, 0.5) {
         // A request is a call and the switch back to the thread that waited.
         machine.cpu.io_call_us = (cpu - machine.cpu.context_switch_us).clamp(0.1, 1000.0);
     }
-    let start = start(facts, read, write, &machine);
+    let most_per_second = pages.map(|m| m.sample.per_second).fold(1.0, f64::max);
+    let start = start(facts, read, write, most_per_second, &machine);
     let mut best: Option<(f64, SolidStateProfile)> = None;
     progress.expect(2);
     // A write that is complete in a buffer, and one that is complete on the medium.
     for buffer_kib in [65_536, 0] {
-        let begin = SolidStateProfile { write_buffer_kib: buffer_kib, ..start.clone() };
+        let begin = SolidStateProfile {
+            write_buffer_kib: buffer_kib,
+            ..start.clone()
+        };
         let (error, disk) = descend(&machine, begin, measured)?;
-        progress.step(&format!("write buffer {buffer_kib} KiB: sum of squares {error:.3}"));
+        progress.step(&format!(
+            "write buffer {buffer_kib} KiB: sum of squares {error:.3}"
+        ));
         if best.as_ref().is_none_or(|(least, _)| error < *least) {
             best = Some((error, disk));
         }
@@ -158,10 +193,18 @@ pub fn fit(
             relative_error: predicted.mean_us / m.sample.mean_us - 1.0,
         });
     }
-    let mut errors: Vec<f64> = points.iter().map(|point| point.relative_error.abs()).collect();
+    let mut errors: Vec<f64> = points
+        .iter()
+        .map(|point| point.relative_error.abs())
+        .collect();
     errors.sort_unstable_by(f64::total_cmp);
     let median_error = crate::stats::nearest_rank(&errors, 0.5).unwrap_or(f64::NAN);
-    Ok(DiskFit { machine, disk, points, median_error })
+    Ok(DiskFit {
+        machine,
+        disk,
+        points,
+        median_error,
+    })
 }
 
 /// Where the descent begins: sums of times at depth 1.
@@ -169,6 +212,7 @@ fn start(
     facts: DiskFacts,
     read: Option<Sample>,
     write: Option<Sample>,
+    most_per_second: f64,
     machine: &MachineProfile,
 ) -> SolidStateProfile {
     let cpu = &machine.cpu;
@@ -176,11 +220,15 @@ fn start(
     let beyond = |sample: Option<Sample>| sample.map_or(50.0, |s| (s.mean_us - outside).max(2.0));
     let (read_us, write_us) = (beyond(read), beyond(write));
     let least = read_us.min(write_us);
-    let lognormal = |mean_us: f64, cv| ServiceTime::Lognormal { mean_us: mean_us.max(1.0), cv };
+    let lognormal = |mean_us: f64, cv| ServiceTime::Lognormal {
+        mean_us: mean_us.max(1.0),
+        cv,
+    };
     SolidStateProfile {
         dies: 16,
         max_request_kib: facts.max_request_kib.unwrap_or(1024).clamp(4, 4096),
-        command_us: 1.0,
+        // At most: it may be the CPUs that limit the rate.
+        command_us: (1e6 / most_per_second).clamp(0.01, 1e4),
         bandwidth_mib_s: 3000.0,
         latency_us: least * 0.6,
         read: lognormal(read_us - least * 0.6, 0.5),
@@ -219,7 +267,12 @@ fn descend(
 ) -> anyhow::Result<(f64, SolidStateProfile)> {
     const REQUESTS: f64 = 400.0;
     let square = |disk: &SolidStateProfile, m: &Measured| -> anyhow::Result<f64> {
-        let predicted = predict(&with_disk(machine, disk), m.point, m.sample.per_second, REQUESTS)?;
+        let predicted = predict(
+            &with_disk(machine, disk),
+            m.point,
+            m.sample.per_second,
+            REQUESTS,
+        )?;
         let error = (predicted.mean_us / m.sample.mean_us).ln();
         // Half the spread of the rounds is taken for a standard deviation.
         let variance = 0.05 * 0.05 + m.spread * m.spread / 4.0;

@@ -9,10 +9,11 @@
 //! wake-up, a thread that has to be scheduled) is in both figures. What is left between
 //! them is the model's error.
 
+use std::ops::Range;
 use std::path::Path;
 
 use innosim_engine::runtime::files::{
-    AlignedBuffer, Create, File, FileError, FileKind, FileSystem, IoMode, OpenOptions,
+    AlignedBuffer, Create, File, FileError, FileKind, FileSystem, IMAGE_BYTES, IoMode, OpenOptions,
 };
 use innosim_engine::runtime::time::{MICROSECOND, Time, to_seconds};
 use innosim_engine::runtime::{
@@ -156,8 +157,8 @@ fn open(
 }
 
 /// Runs a point for so long, after a fifth of that as warm-up, and for longer until there are
-/// a few requests. Called by the main task of a machine whose directory has the files of
-/// [`make_file`].
+/// a few requests; a task that has made `most` requests stops before. Called by the main task
+/// of a machine whose directory has the files of [`make_file`].
 ///
 /// # Errors
 /// If a request fails.
@@ -166,6 +167,7 @@ pub fn probe(
     directory: &Path,
     point: Point,
     length: Time,
+    most: usize,
 ) -> anyhow::Result<Sample> {
     let name = match point.action {
         Action::LogWriteAndSync => LOG,
@@ -176,15 +178,15 @@ pub fn probe(
     let end = begin + length;
     let before = runtime_statistics();
     let requester = |number: u32| -> JoinHandle<anyhow::Result<Requests>> {
-        let file = file.clone();
+        let (files, file) = (files.clone(), file.clone());
         spawn_as(TaskRole::User, &format!("requester {number}"), move || {
-            request(&file, point, number, begin, end)
+            request(&files, &file, point, number, begin..end, most)
         })
     };
     let tasks: Vec<_> = (0..point.depth).map(requester).collect();
     let mut times = Vec::new();
     let mut all = 0;
-    let mut last = end;
+    let mut last = begin;
     for task in tasks {
         let requests = task.join()?;
         all += requests.all;
@@ -211,33 +213,39 @@ struct Requests {
 }
 
 fn request(
+    files: &FileSystem,
     file: &File,
     point: Point,
     number: u32,
-    begin: Time,
-    end: Time,
+    counted: Range<Time>,
+    most: usize,
 ) -> anyhow::Result<Requests> {
     let length = u64::from(point.bytes);
     let mut random = stream(&format!("places {number}"));
+    // Pages are written as the engine writes them: one image, or several one after the other.
+    // Under the virtual clock the file then shares them, and nothing is copied.
+    let mut bytes = [0; IMAGE_BYTES];
+    bytes.fill_with(|| random.next_u64() as u8);
+    let image = files.image(&bytes);
+    let pages = vec![image; (point.bytes as usize).div_ceil(IMAGE_BYTES)];
     let mut buffer = AlignedBuffer::new(point.bytes as usize)?;
-    buffer.fill_with(|| random.next_u64() as u8);
     let mut anywhere = move || random.below(FILE_BYTES / length) * length;
     let mut log_end = LOG_BYTES / u64::from(point.depth) * u64::from(number);
     let mut requests = Requests {
         times: Vec::new(),
         all: 0,
-        last: begin,
+        last: counted.start,
     };
-    while now() < end || requests.times.len() < FEWEST {
+    while now() < counted.end && requests.times.len() < most || requests.times.len() < FEWEST {
         if let Action::WritesThenSync(writes) = point.action {
             for _ in 0..writes {
-                file.write_at(&buffer, anywhere(), WaitKind::Other)?;
+                file.write_images(&pages, anywhere(), WaitKind::Other)?;
             }
         }
         let start = now();
         match point.action {
             Action::Read => file.read_at(&mut buffer, anywhere(), WaitKind::PageRead)?,
-            Action::Write => file.write_at(&buffer, anywhere(), WaitKind::Other)?,
+            Action::Write => file.write_images(&pages, anywhere(), WaitKind::Other)?,
             Action::WritesThenSync(_) => file.sync(true, WaitKind::LogSync)?,
             Action::LogWriteAndSync => {
                 log_end = (log_end + length) % LOG_BYTES;
@@ -248,7 +256,7 @@ fn request(
         let stop = now();
         requests.all += 1;
         requests.last = stop;
-        if start >= begin {
+        if start >= counted.start {
             let time = (stop - start) as f64 / MICROSECOND as f64;
             requests.times.push(time);
         }
