@@ -18,6 +18,9 @@ pub struct LeastSquares {
     pub standard_errors: Vec<Option<f64>>,
     /// Wanted less fitted, a row each.
     pub residuals: Vec<f64>,
+    /// Standard deviation of the weighted residuals; `None` where there are no more rows than
+    /// columns.
+    pub standard_deviation: Option<f64>,
 }
 
 /// Relative to the largest pivot: what is smaller is zero.
@@ -124,9 +127,9 @@ pub fn fit_non_negative(rows: &[Vec<f64>], wanted: &[f64], weights: &[f64]) -> L
         .map(|(residual, w)| (residual * w) * (residual * w))
         .sum();
     let freedom = rows.len().saturating_sub(free.len());
+    let standard_deviation = (freedom > 0).then(|| (squares / freedom as f64).sqrt());
     let mut standard_errors = vec![None; columns];
-    if freedom > 0 {
-        let variance = squares / freedom as f64;
+    if let Some(deviation) = standard_deviation {
         for (place, &c) in free.iter().enumerate() {
             let matrix: Vec<Vec<f64>> = free
                 .iter()
@@ -135,13 +138,14 @@ pub fn fit_non_negative(rows: &[Vec<f64>], wanted: &[f64], weights: &[f64]) -> L
             let mut unit = vec![0.0; free.len()];
             unit[place] = 1.0;
             standard_errors[c] = solve(matrix, unit)
-                .map(|inverse| (inverse[place].max(0.0) * variance).sqrt() / lengths[c]);
+                .map(|inverse| inverse[place].max(0.0).sqrt() * deviation / lengths[c]);
         }
     }
     LeastSquares {
         coefficients,
         standard_errors,
         residuals,
+        standard_deviation,
     }
 }
 

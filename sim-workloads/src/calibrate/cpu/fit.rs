@@ -194,10 +194,13 @@ pub fn fit(observed: &[Observed], pages: Vec<PageCost>, defaults: &CostTable) ->
         fit_non_negative(&rows, &wanted, &weights)
     };
     let first = solve(&all);
-    let is_sure = |&group: &usize| {
-        let error = first.standard_errors[group];
-        error.is_some_and(|error| error <= SURE)
+    // Residuals of a few runs can be small by chance: no less than the noise is assumed.
+    let at_least = |found: &LeastSquares| {
+        let deviation = found.standard_deviation.unwrap_or(0.0);
+        (NOISE / deviation.max(f64::MIN_POSITIVE)).max(1.0)
     };
+    let error_of = |group: usize| Some(first.standard_errors[group]? * at_least(&first));
+    let is_sure = |&group: &usize| error_of(group).is_some_and(|error| error <= SURE);
     let free: Vec<usize> = all.iter().copied().filter(is_sure).collect();
     let found = solve(&free);
     let groups = GROUPS.iter().enumerate().map(|(number, group)| {
@@ -205,7 +208,7 @@ pub fn fit(observed: &[Observed], pages: Vec<PageCost>, defaults: &CostTable) ->
         FittedGroup {
             name: group.name,
             multiple: place.map_or(1.0, |place| found.coefficients[place]),
-            standard_error: first.standard_errors[number],
+            standard_error: error_of(number),
             identified: place.is_some(),
         }
     });
@@ -252,12 +255,12 @@ mod tests {
             &[9.0, 100.0, 0.0, 0.0, 1.0, 0.0],
             &[9.0, 1000.0, 0.0, 0.0, 2.0, 0.0],
             &[9.0, 1.0, 4.0, 6.0, 3.0, 2.0],
-            &[20.0, 1.0, 1.0, 9.0, 3.0, 7.0],
+            &[20.0, 1.0, 1.0, 9.0, 50.0, 7.0],
             &[30.0, 5.0, 8.0, 2.0, 1.0, 3.0],
-            &[20.0, 50.0, 16.0, 4.0, 9.0, 1.0],
+            &[20.0, 50.0, 1.0, 40.0, 9.0, 1.0],
             &[5.0, 10.0, 1.0, 20.0, 2.0, 8.0],
-            &[15.0, 0.0, 7.0, 12.0, 12.0, 5.0],
-            &[25.0, 2.0, 3.0, 3.0, 1.0, 30.0],
+            &[15.0, 0.0, 1.0, 12.0, 90.0, 5.0],
+            &[25.0, 2.0, 1.0, 3.0, 1.0, 120.0],
             &[10.0, 4.0, 30.0, 5.0, 5.0, 9.0],
         ];
         let of_shape = |(number, shape): (usize, &&[f64])| {

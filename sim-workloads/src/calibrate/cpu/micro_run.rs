@@ -200,8 +200,6 @@ pub fn observe(
                 "innodb_max_dirty_pages_pct_lwm=0",
                 "innodb_adaptive_flushing=OFF",
                 "innodb_idle_flush_pct=0",
-                "innodb_buffer_pool_dump_at_shutdown=OFF",
-                "innodb_buffer_pool_load_at_startup=OFF",
             ]
             .map(String::from)
             .to_vec(),
