@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use innosim_workloads::run::data_directory::HostLock;
+use innosim_engine::runtime::files::HostLock;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_innosim");
 
@@ -104,7 +104,7 @@ fn refused(datadir: &Path, expected: &[&str]) {
 #[test]
 fn a_directory_in_use() {
     let (_directory, datadir) = prepared();
-    let _lock = HostLock::take(&datadir, false).unwrap();
+    let _lock = HostLock::take(&datadir, false).unwrap().unwrap();
     refused(&datadir, &[datadir.to_str().unwrap(), "in use"]);
     let message = complaint(&call("prepare", &datadir, &[]), 1);
     assert!(message.contains("in use"), "{message}");

@@ -24,8 +24,9 @@
 //! * *spill* (the files' helper): joined by [`fork`] before, and started again by whoever
 //!   next needs it; see `files::virtual_files::spill`.
 //! * every other thread of the process: the child runs engine code only, and takes no lock
-//!   but those of the allocator, which glibc makes usable after a fork, and of the panic
-//!   hook, which [`fork`] replaces by one that does not print.
+//!   but those of the allocator, which glibc makes usable after a fork, and reads the panic
+//!   hook. [`fork`] has replaced that, before the first child, by one that in a child does
+//!   not print.
 //!
 //! # Signals
 //!
@@ -37,7 +38,9 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd};
 use std::panic;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, Once, PoisonError};
 
 use super::ambient;
 
@@ -78,7 +81,28 @@ pub enum ChildEnd {
 #[derive(Debug)]
 pub struct Outbox {
     pipe: File,
-    last_panic: Arc<Mutex<String>>,
+}
+
+/// Whether this process is a child. (The panic hook is the process's, so this is, too.)
+static IS_CHILD: AtomicBool = AtomicBool::new(false);
+
+/// The message of a child's last panic.
+static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
+
+/// Makes a child's panics go to [`LAST_PANIC`]. By the parent: in the child another thread
+/// might hold the hook's lock for ever, since it is not there.
+fn keep_panics_of_children() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let otherwise = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| {
+            if IS_CHILD.load(Relaxed) {
+                *LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner) = panic.to_string();
+            } else {
+                otherwise(panic);
+            }
+        }));
+    });
 }
 
 /// Forks the process, and with it the simulation that the calling task is of. To be called
@@ -96,6 +120,7 @@ pub fn fork() -> io::Result<Forked> {
     // SAFETY: the current task calls; the borrow ends with the statement, and nothing in
     // it suspends.
     unsafe { (*simulation).files_mut() }.quiesce();
+    keep_panics_of_children();
     let (outgoing, incoming) = pipe()?;
     let parent = std::process::id();
     let unblocked = block_signals();
@@ -120,15 +145,8 @@ pub fn fork() -> io::Result<Forked> {
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
     restore_signals(&unblocked);
-    let last_panic = Arc::new(Mutex::new(String::new()));
-    let seen = last_panic.clone();
-    panic::set_hook(Box::new(move |panic| {
-        *seen.lock().unwrap_or_else(PoisonError::into_inner) = panic.to_string();
-    }));
-    Ok(Forked::Child(Outbox {
-        pipe: outgoing,
-        last_panic,
-    }))
+    IS_CHILD.store(true, Relaxed);
+    Ok(Forked::Child(Outbox { pipe: outgoing }))
 }
 
 /// A pipe: the end to write to, and the end to read from.
@@ -182,7 +200,7 @@ impl Outbox {
 
     /// The message of the last panic of any task, with its place; empty without one.
     pub fn last_panic(&self) -> String {
-        let last = self.last_panic.lock();
+        let last = LAST_PANIC.lock();
         last.unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

@@ -22,7 +22,7 @@ use super::journal::{Journal, SharedLedger};
 use super::summary::CrashDocument;
 use super::{CRASHES_PER_LOAD, CrashTest};
 use crate::progress::Progress;
-use crate::run::data_directory::{DataDirectory, HostLock};
+use crate::run::data_directory::{DataDirectory, lock_on_host};
 use crate::run::{NobodyWatches, RunPlan, Server};
 use crate::server::EngineServer;
 
@@ -44,7 +44,7 @@ pub(super) fn run(
     let load = test.load_plan()?;
     let directory = DataDirectory::new(&load.files)?;
     EngineServer::prepare(&load, directory.path(), &mut NobodyWatches)?;
-    let _lock = HostLock::take(directory.path(), true)?;
+    let _lock = lock_on_host(directory.path(), true)?;
     for number in 0.. {
         if document.counts.crashes >= test.crashes {
             break;

@@ -9,10 +9,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
-use anyhow::{Context, bail};
-use innosim_engine::runtime::files::{FileError, finish_write_out, is_write_out_unfinished};
-use rustix::fs::FlockOperation;
-use rustix::io::Errno;
+use anyhow::{Context, anyhow};
+use innosim_engine::runtime::files::{
+    FileError, HostLock, finish_write_out, is_write_out_unfinished,
+};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use tempfile::TempDir;
@@ -66,39 +66,20 @@ impl DataDirectory {
 /// If somebody else uses the directory, or the host cannot write.
 pub fn finish(directory: &Path) -> anyhow::Result<()> {
     if is_write_out_unfinished(directory) {
-        let _lock = HostLock::take(directory, false)?;
+        let _lock = lock_on_host(directory, false)?;
         finish_write_out(directory)?;
     }
     Ok(())
 }
 
-/// That a directory of the host is not changed by others while a simulation has its files.
-#[derive(Debug)]
-pub struct HostLock {
-    /// The lock goes with the open file.
-    _directory: fs::File,
-}
-
-impl HostLock {
-    /// Takes a directory for oneself, or together with others that only read it.
-    ///
-    /// # Errors
-    /// [`FileError::DirectoryInUse`] if an engine or a simulation has it; or the system's
-    /// error.
-    pub fn take(path: &Path, shared: bool) -> anyhow::Result<Self> {
-        let directory = fs::File::open(path).with_context(|| path.display().to_string())?;
-        let operation = match shared {
-            true => FlockOperation::NonBlockingLockShared,
-            false => FlockOperation::NonBlockingLockExclusive,
-        };
-        match rustix::fs::flock(&directory, operation) {
-            Ok(()) => Ok(HostLock {
-                _directory: directory,
-            }),
-            Err(Errno::WOULDBLOCK) => bail!(FileError::DirectoryInUse { path: path.into() }),
-            Err(error) => Err(error).with_context(|| path.display().to_string()),
-        }
-    }
+/// Takes a directory of the host for oneself, or together with others that only read it,
+/// so that nobody changes it while a simulation has its files.
+///
+/// # Errors
+/// [`FileError::DirectoryInUse`] if an engine or a simulation has it; or the system's error.
+pub fn lock_on_host(path: &Path, shared: bool) -> anyhow::Result<HostLock> {
+    let lock = HostLock::take(path, shared).with_context(|| path.display().to_string())?;
+    lock.ok_or_else(|| anyhow!(FileError::DirectoryInUse { path: path.into() }))
 }
 
 /// The temporary directories of this process.

@@ -9,9 +9,10 @@
 use std::path::{Path, PathBuf};
 
 use innosim_engine::runtime::RealMachine;
+use innosim_engine::runtime::files::HostLock;
 use innosim_engine::runtime::virtual_clock::{Simulation, SimulationOptions};
 
-use super::data_directory::HostLock;
+use super::data_directory::lock_on_host;
 use super::plan::{Clock, RunFiles, RunPlan};
 use crate::machine::memory;
 
@@ -45,7 +46,7 @@ impl Machine {
         match plan.clock {
             Clock::Virtual => {
                 let shared = matches!(plan.files, RunFiles::Base(_));
-                let lock = HostLock::take(directory, shared)?;
+                let lock = lock_on_host(directory, shared)?;
                 let options = SimulationOptions {
                     settle: plan.settle,
                     // Half of what is free, so that two runs at a time have room.

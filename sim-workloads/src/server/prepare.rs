@@ -22,7 +22,7 @@ use innosim_engine::runtime::files::FileSystem;
 use innosim_engine::table::dictionary_file::{self, TableState};
 use innosim_engine::table::{ColumnType, TableDefinition, Value};
 
-use crate::run::data_directory::HostLock;
+use crate::run::data_directory::lock_on_host;
 use crate::run::space::{self, directory_bytes};
 use crate::run::{Clock, RunFiles, RunPlan, Watch};
 use crate::workload::schema::{self, TableSpec};
@@ -144,7 +144,7 @@ fn is_sparse(plan: &RunPlan) -> bool {
 fn missing(plan: &RunPlan, directory: &Path) -> anyhow::Result<Vec<TableSpec>> {
     let files = FileSystem::new();
     // Nobody may be at work there, also where nothing is missing.
-    let _lock = HostLock::take(directory, true)?;
+    let _lock = lock_on_host(directory, true)?;
     let tables = plan.schema.tables();
     if !dictionary_file::exists(&files, directory)? {
         return Ok(tables.to_vec());

@@ -1,6 +1,10 @@
 //! A simulation is forked: both go on from the same instant, the child's words arrive, and
 //! however it ends its parent learns of it.
 
+use std::fmt;
+use std::sync::mpsc;
+
+use innosim_engine::runtime::files::FileSystem;
 use innosim_engine::runtime::fork::{Child, ChildEnd, Forked, Outbox, fork, wait_for_any};
 use innosim_engine::runtime::time::MILLISECOND;
 use innosim_engine::runtime::{Event, RealMachine, WaitKind, now, reseed, sleep, spawn, stream};
@@ -123,6 +127,58 @@ fn a_panic_of_a_child_is_in_its_outbox_and_not_on_standard_error() {
         assert!(words.contains("a figure of speech"), "{words}");
         assert!(words.contains("forking.rs"), "{words}");
     });
+}
+
+/// Says that it is being formatted, and goes on when it is told to.
+struct Slow(mpsc::Sender<()>, mpsc::Receiver<()>);
+
+impl fmt::Display for Slow {
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.send(()).unwrap();
+        // Ends when the other side is dropped.
+        let _ = self.1.recv();
+        Ok(())
+    }
+}
+
+#[test]
+fn a_child_does_not_wait_for_a_thread_that_panics_in_the_parent() {
+    let (panics, panicking) = mpsc::channel();
+    let (end, go_on) = mpsc::channel();
+    let thread = std::thread::spawn(move || panic!("{}", Slow(panics, go_on)));
+    // From here on the thread holds the lock of the process's panic hook.
+    panicking.recv().unwrap();
+    on_cores(1, || {
+        let mut child = forked(|outbox| {
+            let panicked = std::panic::catch_unwind(|| panic!("a child's own"));
+            assert!(panicked.is_err());
+            let words = outbox.last_panic();
+            outbox.send(words.as_bytes());
+        });
+        let words = String::from_utf8(message_of(&mut child)).unwrap();
+        assert!(words.contains("a child's own"), "{words}");
+    });
+    drop(end);
+    assert!(thread.join().is_err());
+}
+
+#[test]
+fn a_child_does_not_keep_a_data_directory_that_its_parent_has_left() {
+    let directory = tempfile::tempdir().unwrap();
+    let lock = FileSystem::new()
+        .lock_data_directory(directory.path())
+        .unwrap();
+    let path = directory.path().to_path_buf();
+    let child = on_cores(1, || {
+        forked(|_| {
+            loop {
+                std::thread::park();
+            }
+        })
+    });
+    drop(lock);
+    FileSystem::new().lock_data_directory(path).unwrap();
+    drop(child);
 }
 
 #[test]

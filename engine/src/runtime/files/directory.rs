@@ -57,8 +57,39 @@ pub struct DirectoryLock(#[expect(dead_code, reason = "held, not read")] LockHan
 #[derive(Debug)]
 #[expect(dead_code, reason = "held, not read")]
 enum LockHandle {
-    Real(fs::File),
+    Real(HostLock),
     Virtual(Arc<()>),
+}
+
+/// A directory of the host that others leave alone meanwhile.
+#[derive(Debug)]
+pub struct HostLock(fs::File);
+
+impl HostLock {
+    /// Takes a directory for oneself, or (`shared`) with others that take it so; `None` if
+    /// somebody else has it.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn take(path: &Path, shared: bool) -> std::io::Result<Option<Self>> {
+        let directory = fs::File::open(path)?;
+        let operation = match shared {
+            true => FlockOperation::NonBlockingLockShared,
+            false => FlockOperation::NonBlockingLockExclusive,
+        };
+        match rustix::fs::flock(&directory, operation) {
+            Ok(()) => Ok(Some(HostLock(directory))),
+            Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl Drop for HostLock {
+    /// Closing the file would not do: a process that was forked meanwhile has it open, too.
+    fn drop(&mut self) {
+        let _ = rustix::fs::flock(&self.0, FlockOperation::Unlock);
+    }
 }
 
 impl FileSystem {
@@ -211,14 +242,7 @@ impl FileSystem {
     /// another; or the system's error.
     pub fn lock_data_directory(&self, path: impl AsRef<Path>) -> Result<DirectoryLock, FileError> {
         let path = path.as_ref();
-        let real = |path: &Path| {
-            let directory = fs::File::open(path)?;
-            match rustix::fs::flock(&directory, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => Ok(Some(LockHandle::Real(directory))),
-                Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
-                Err(error) => Err(error.into()),
-            }
-        };
+        let real = |path: &Path| Ok(HostLock::take(path, false)?.map(LockHandle::Real));
         let lock = dispatch(path, Operation::Lock, real, |files, path| {
             Ok(files.lock(path)?.map(LockHandle::Virtual))
         })?;

@@ -38,7 +38,7 @@ mod virtual_files;
 
 pub use async_io::{AsyncIo, AsyncIoStatistics, Completed, Next, SLOTS_PER_SEGMENT};
 pub use counters::{FileStatistics, KindStatistics, OperationStatistics};
-pub use directory::{DirectoryLock, Entry, FileSystem};
+pub use directory::{DirectoryLock, Entry, FileSystem, HostLock};
 pub use error::{FileError, Operation};
 pub use file::{Create, File, IoMode, OpenOptions};
 pub use image::{IMAGE_BYTES, Image, ImagePool};
