@@ -16,12 +16,15 @@
 //!   the settings promise.
 //! * [`sweep`] – many runs: combinations, processes, summaries.
 //! * [`reproduce`] – published reports: their runs, claims and controls.
+//! * [`calibrate`] – this host, measured and written down as a machine profile.
+//! * [`validate`] – the same runs on this host and on its profile.
 //! * [`report`] – what is counted while statements run, sysbench's texts and the
 //!   JSON documents made from it.
 //! * [`stats`] – means, confidence intervals and fits for comparing runs.
 //! * [`complaint`] – errors in words.
 //! * [`progress`] – bars and lines on standard error while all that runs.
 
+pub mod calibrate;
 pub mod cli;
 pub mod complaint;
 pub mod crash_test;
@@ -36,4 +39,5 @@ pub mod run;
 pub mod server;
 pub mod stats;
 pub mod sweep;
+pub mod validate;
 pub mod workload;

@@ -16,10 +16,12 @@
 //! which removes what both have in common.
 
 mod jitter;
+mod least_squares;
 mod line;
 mod student_t;
 
-pub use jitter::Jitter;
+pub use jitter::{Jitter, nearest_rank};
+pub use least_squares::{LeastSquares, fit_non_negative};
 pub use line::{LineFit, fit_line};
 pub use student_t::{student_t_cumulative, student_t_quantile};
 

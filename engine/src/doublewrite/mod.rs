@@ -141,7 +141,10 @@ impl Doublewrite {
     ) -> Result<Arc<Self>, DoublewriteError> {
         let write_io_threads = settings.write_io_threads.max(1);
         Ok(Arc::new(Doublewrite {
-            data_writes: AsyncIo::new(write_io_threads),
+            data_writes: match settings.native_aio {
+                true => AsyncIo::new(write_io_threads),
+                false => AsyncIo::simulated(write_io_threads),
+            },
             shape: Replaceable::new(Shape::new(settings)?),
             system: files.clone(),
             data_directory: data_directory.into(),

@@ -28,6 +28,8 @@ pub struct DoublewriteSettings {
     pub pool_instances: usize,
     /// `innodb_write_io_threads`.
     pub write_io_threads: usize,
+    /// `innodb_use_native_aio`.
+    pub native_aio: bool,
 }
 
 impl DoublewriteSettings {
@@ -43,6 +45,7 @@ impl DoublewriteSettings {
             data_only: true,
             pool_instances,
             write_io_threads: 4,
+            native_aio: true,
         }
     }
 
@@ -70,6 +73,7 @@ impl DoublewriteSettings {
             data_only: values.innodb_use_fdatasync(),
             pool_instances: values.innodb_buffer_pool_instances() as usize,
             write_io_threads,
+            native_aio: values.innodb_use_native_aio(),
         }
     }
 

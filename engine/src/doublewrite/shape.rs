@@ -141,6 +141,7 @@ impl Doublewrite {
             mode: before.mode,
             pool_instances: before.pool_instances,
             write_io_threads: before.write_io_threads,
+            native_aio: before.native_aio,
             ..settings
         };
         self.is_shut.store(true, SeqCst);

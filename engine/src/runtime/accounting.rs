@@ -7,6 +7,7 @@
 //! end of a measurement and subtract.
 
 use super::ambient;
+use super::cost::Cost;
 use super::latch_class::LatchClass;
 use super::tasks::now;
 use super::time::Time;
@@ -48,6 +49,9 @@ pub struct RuntimeStatistics {
     pub at: Time,
     /// By latch class, in the order of [`LatchClass::ALL`].
     pub latches: Vec<LatchStatistics>,
+    /// How often each cost was charged, in the order of [`Cost::ALL`]. Zeros under the real
+    /// clock, where the work itself takes the time.
+    pub charges: Vec<u64>,
     /// The time of the user tasks, summed.
     pub user_time: TimeBudget,
     /// The time of the background tasks, summed.
@@ -59,6 +63,7 @@ impl RuntimeStatistics {
         RuntimeStatistics {
             at,
             latches: vec![LatchStatistics::default(); LatchClass::ALL.len()],
+            charges: vec![0; Cost::COUNT],
             user_time: [0; WaitKind::COUNT],
             background_time: [0; WaitKind::COUNT],
         }
@@ -78,6 +83,7 @@ impl RuntimeStatistics {
             std::array::from_fn(|kind| now[kind].saturating_sub(then[kind]))
         };
         let latches = self.latches.iter().zip(&earlier.latches);
+        let charges = self.charges.iter().zip(&earlier.charges);
         RuntimeStatistics {
             at: self.at - earlier.at,
             latches: latches
@@ -89,6 +95,7 @@ impl RuntimeStatistics {
                     hold: now.hold - then.hold,
                 })
                 .collect(),
+            charges: charges.map(|(now, then)| now - then).collect(),
             user_time: budget(&self.user_time, &earlier.user_time),
             background_time: budget(&self.background_time, &earlier.background_time),
         }

@@ -256,7 +256,7 @@ fn charge_cost(cost: Cost, times: u64) {
     let simulation = ambient::simulation();
     // SAFETY: the current task calls, and no reference into the simulation is live.
     unsafe {
-        let time = (*simulation).cost(cost) * times;
+        let time = (*simulation).cost(cost, times);
         match cost.kind() {
             CostKind::Work => Simulation::charge(simulation, time),
             CostKind::Stall => Simulation::stall(simulation, time),

@@ -152,6 +152,7 @@ modelled! {
     innodb_use_fdatasync: bool,
     innodb_read_io_threads: u64,
     innodb_write_io_threads: u64,
+    innodb_use_native_aio: bool,
     innodb_doublewrite: DoublewriteMode,
     innodb_doublewrite_dir: &'a str,
     innodb_doublewrite_files: u64,

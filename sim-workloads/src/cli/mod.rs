@@ -11,6 +11,7 @@
 //! A subcommand is a struct of clap's arguments with a method `run` that returns an
 //! [`Outcome`] or a [`Failure`]; what it does lives elsewhere in this crate.
 
+mod calibrate;
 mod crash_test;
 mod demo;
 mod explain;
@@ -22,6 +23,7 @@ mod recover;
 mod reproduce;
 mod run;
 mod sweep;
+mod validate;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -42,6 +44,7 @@ struct Innosim {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Calibrate(calibrate::Arguments),
     CrashTest(crash_test::Arguments),
     Demo(demo::Arguments),
     Explain(explain::Arguments),
@@ -52,6 +55,7 @@ enum Command {
     Reproduce(reproduce::Arguments),
     Run(run::Arguments),
     Sweep(sweep::Arguments),
+    Validate(validate::Arguments),
 }
 
 /// How a subcommand that did its work ended.
@@ -85,6 +89,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let result = match innosim.subcommand {
+        Command::Calibrate(arguments) => arguments.run(),
         Command::CrashTest(arguments) => arguments.run(),
         Command::Demo(arguments) => arguments.run(),
         Command::Explain(arguments) => arguments.run(),
@@ -95,6 +100,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Reproduce(arguments) => arguments.run(),
         Command::Run(arguments) => arguments.run(),
         Command::Sweep(arguments) => arguments.run(),
+        Command::Validate(arguments) => arguments.run(),
     };
     match result {
         Ok(Outcome::Done) => ExitCode::SUCCESS,

@@ -22,8 +22,8 @@ use crate::machine::ServerProfile;
 use crate::workload::Statement;
 use crate::workload::version::Protocol;
 
-/// Kinds of statement that cost differently.
-const KINDS: usize = 5;
+/// Kinds of statement that cost differently: BEGIN, point selects, ranges, writes, COMMIT.
+pub const KINDS: usize = 5;
 
 /// The costs of a machine's server layer, ready for use.
 #[derive(Debug, Clone)]
@@ -34,7 +34,8 @@ pub struct ServerLayer {
     network: Option<Time>,
 }
 
-fn kind(statement: &Statement) -> usize {
+/// Which kind a statement is, from 0.
+pub fn kind(statement: &Statement) -> usize {
     match statement {
         Statement::Begin => 0,
         Statement::PointSelect { .. } => 1,

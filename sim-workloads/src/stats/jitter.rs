@@ -54,7 +54,7 @@ impl Jitter {
 
 /// The smallest value that a share `quantile` of the sorted values does not exceed
 /// (the nearest-rank percentile); `None` of nothing.
-fn nearest_rank(sorted: &[f64], quantile: f64) -> Option<f64> {
+pub fn nearest_rank(sorted: &[f64], quantile: f64) -> Option<f64> {
     let rank = (quantile * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied()
 }

@@ -46,8 +46,16 @@ fn finish<T: Ord>(array: &AsyncIo<T>, handlers: Vec<JoinHandle<Vec<Fate<T>>>>) -
     all
 }
 
-/// 1500 pages written by four tasks through four handlers, and read back by four more.
 fn write_and_read(root: &Path) {
+    write_and_read_through(root, AsyncIo::new);
+}
+
+fn write_and_read_by_handlers(root: &Path) {
+    write_and_read_through(root, AsyncIo::simulated);
+}
+
+/// 1500 pages written by four tasks through four handlers, and read back by four more.
+fn write_and_read_through(root: &Path, array: fn(usize) -> AsyncIo<u64>) {
     const PAGES: u64 = 1500;
     let files = FileSystem::new();
     files.create_directory(root).unwrap();
@@ -56,7 +64,7 @@ fn write_and_read(root: &Path) {
         .unwrap();
     file.allocate(PAGES * PAGE).unwrap();
 
-    let writes = Arc::new(AsyncIo::new(4));
+    let writes = Arc::new(array(4));
     let handlers = start_handlers(&writes);
     let writers: Vec<_> = (0..4)
         .map(|writer| {
@@ -78,7 +86,7 @@ fn write_and_read(root: &Path) {
     assert_eq!(writes.statistics().completed, PAGES);
     assert_eq!(writes.pending(), [0; 4]);
 
-    let reads = Arc::new(AsyncIo::new(3));
+    let reads = Arc::new(array(3));
     let handlers = start_handlers(&reads);
     let frames = FrameArena::new(PAGES as usize, false).unwrap();
     for number in 0..PAGES {
@@ -205,6 +213,11 @@ fn pages_arrive_under_the_virtual_clock() {
 }
 
 #[test]
+fn pages_arrive_through_handlers_that_do_the_work_under_the_virtual_clock() {
+    under_the_virtual_clock(write_and_read_by_handlers);
+}
+
+#[test]
 fn mistakes_are_reported_under_the_real_clock() {
     under_the_real_clock(mistakes);
 }
@@ -222,6 +235,43 @@ fn a_full_array_waits_under_the_real_clock() {
 #[test]
 fn a_full_array_waits_under_the_virtual_clock() {
     under_the_virtual_clock(fill_up);
+}
+
+#[test]
+fn without_native_requests_a_handler_writes_one_after_the_other() {
+    let mut simulation = machine(CacheProtection::Protected);
+    simulation
+        .run(|| {
+            let files = FileSystem::new();
+            let file = files.open("t1.ibd", direct(Create::New)).unwrap();
+            let array = AsyncIo::simulated(1);
+            let image = page(&files, 0, 1);
+            for number in 0..10 {
+                array
+                    .submit_write_image(&file, image.clone(), number * PAGE, number, Other)
+                    .unwrap();
+            }
+            assert_eq!(file.length().unwrap(), 0);
+            // Nothing is in the device before a handler comes. A write is a command of 1 µs,
+            // a transfer of 16 µs and 10 µs of latency, and the next begins when it is over.
+            for number in 0..10 {
+                let Next::Completed(done) = array.next(0, NEVER) else {
+                    panic!("the array is open");
+                };
+                assert_eq!(done.token, number);
+                let due = (1 + 16 + 10) * MICROSECOND * (number + 1);
+                assert_eq!((now(), done.time), (due, due));
+            }
+            let start = now();
+            assert!(matches!(array.next(0, 5 * MICROSECOND), Next::TimedOut));
+            assert_eq!(now() - start, 5 * MICROSECOND);
+            let mut found = [0; PAGE as usize];
+            file.read_at(&mut found, 9 * PAGE, Other).unwrap();
+            assert!(found == *image);
+            array.close();
+            assert!(matches!(array.next(0, NEVER), Next::Closed));
+        })
+        .unwrap();
 }
 
 #[test]

@@ -14,9 +14,9 @@
 //! * Under the **virtual clock** this is Linux's native asynchronous I/O: the device has
 //!   a request as soon as it is submitted, and the handler only takes completions. The
 //!   bytes of a read arrive when the handler takes it.
-//! * Under the **real clock** the handler itself reads and writes, one request after
-//!   another (InnoDB's simulated asynchronous I/O, without merging): as many requests
-//!   are in flight as there are handlers.
+//! * Under the **real clock**, and with `innodb_use_native_aio=OFF` under both, the handler
+//!   itself reads and writes, one request after another (InnoDB's simulated asynchronous
+//!   I/O, without merging): as many requests are in flight as there are handlers.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -83,10 +83,10 @@ impl<T> Slots<T> {
 }
 
 struct Segment {
-    /// Real clock: slots whose requests wait for a handler.
+    /// Handlers do the work: slots whose requests wait for one.
     submitted: ArrayQueue<u32>,
     arrived: Event,
-    /// Virtual clock: where the device reports.
+    /// Virtual clock, native: where the device reports.
     completions: Arc<CompletionQueue>,
 }
 
@@ -127,6 +127,8 @@ pub struct AsyncIoStatistics {
 /// know about a request.
 pub struct AsyncIo<T> {
     segments: Box<[Segment]>,
+    /// Whether handlers read and write themselves under the virtual clock, too.
+    simulated: bool,
     slots: Mutex<Slots<T>>,
     not_full: Event,
     closed: AtomicBool,
@@ -154,6 +156,7 @@ impl<T> AsyncIo<T> {
             (first..first + slots).rev().collect()
         };
         AsyncIo {
+            simulated: false,
             segments: (0..segments)
                 .map(|_| Segment {
                     submitted: ArrayQueue::new(SLOTS_PER_SEGMENT),
@@ -174,6 +177,23 @@ impl<T> AsyncIo<T> {
             time: AtomicU64::new(0),
             waits: AtomicU64::new(0),
         }
+    }
+
+    /// As [`new`](Self::new), but handlers read and write themselves under both clocks
+    /// (`innodb_use_native_aio=OFF`).
+    ///
+    /// # Panics
+    /// As there.
+    pub fn simulated(segments: usize) -> Self {
+        AsyncIo {
+            simulated: true,
+            ..AsyncIo::new(segments)
+        }
+    }
+
+    /// Whether a request is carried out by the handler that takes it.
+    fn is_for_handlers(&self) -> bool {
+        self.simulated || ambient::simulation().is_null()
     }
 
     /// The number of segments.
@@ -274,7 +294,7 @@ impl<T> AsyncIo<T> {
         // InnoDB's instrument covers the submission, not the wait for a slot.
         let start = now();
         let segment = &self.segments[slot as usize / SLOTS_PER_SEGMENT];
-        if ambient::simulation().is_null() {
+        if self.is_for_handlers() {
             let pushed = segment.submitted.push(slot);
             debug_assert!(pushed.is_ok(), "a segment has as many slots as places");
             segment.arrived.set();
@@ -388,8 +408,8 @@ impl<T> AsyncIo<T> {
     /// If there is no such segment.
     pub fn next(&self, segment: usize, timeout: Time) -> Next<T> {
         let segment = &self.segments[segment];
-        let simulation = ambient::simulation();
-        let slot = if simulation.is_null() {
+        let for_handlers = self.is_for_handlers();
+        let slot = if for_handlers {
             match self.next_submitted(segment, timeout) {
                 Ok(slot) => slot,
                 Err(end) => return end,
@@ -398,27 +418,34 @@ impl<T> AsyncIo<T> {
             let queue = &segment.completions;
             let other = WaitKind::Other;
             // SAFETY: as in `submit_virtually`.
-            match unsafe { Simulation::next_completion(simulation, queue, timeout, other) } {
+            let completed = unsafe {
+                Simulation::next_completion(ambient::simulation(), queue, timeout, other)
+            };
+            match completed {
                 Some(token) => token as u32,
                 None if self.is_closed() => return Next::Closed,
                 None => return Next::TimedOut,
             }
         };
-        // Under the real clock the request is done here, and keeps its slot meanwhile.
-        let is_real = simulation.is_null();
-        let request = self.take(slot, !is_real);
+        // A handler's request is done here, and keeps its slot meanwhile.
+        let request = self.take(slot, !for_handlers);
         let (file, offset) = (&request.file, request.offset);
         let result = match (request.refused, &request.action) {
             (Some(error), _) => Err(error),
-            (None, Action::Write(image)) => file.write_uncounted(image, offset),
+            (None, Action::Write(image)) if for_handlers => file.write_by_handler(image, offset),
+            // The device has done it.
+            (None, Action::Write(_)) => Ok(()),
             (None, Action::Read(destination)) => {
                 // SAFETY: by the promise made to `submit_read`, the memory is ours until
                 // this returns.
                 let buffer = unsafe { &mut *destination.as_ptr() };
-                file.read_uncounted(buffer, offset)
+                match for_handlers {
+                    true => file.read_by_handler(buffer, offset),
+                    false => file.read_uncounted(buffer, offset),
+                }
             }
         };
-        if is_real && self.free(&mut self.slots.lock(), slot) {
+        if for_handlers && self.free(&mut self.slots.lock(), slot) {
             self.not_full.set();
         }
         let time = now() - request.submitted;
@@ -431,7 +458,7 @@ impl<T> AsyncIo<T> {
         })
     }
 
-    /// Real clock: a slot with work to do, or why there is none.
+    /// A slot with work for a handler to do, or why there is none.
     fn next_submitted(&self, segment: &Segment, timeout: Time) -> Result<u32, Next<T>> {
         let deadline = now().saturating_add(timeout);
         loop {
@@ -464,13 +491,13 @@ impl<T> AsyncIo<T> {
     /// [`Next::Closed`].
     pub fn close(&self) {
         self.closed.store(true, Ordering::Release);
-        let simulation = ambient::simulation();
+        let for_handlers = self.is_for_handlers();
         for segment in &self.segments {
-            if simulation.is_null() {
+            if for_handlers {
                 segment.arrived.set();
             } else {
                 // SAFETY: as in `submit_virtually`.
-                unsafe { Simulation::close_queue(simulation, &segment.completions) };
+                unsafe { Simulation::close_queue(ambient::simulation(), &segment.completions) };
             }
         }
     }

@@ -441,17 +441,50 @@ impl File {
         result.map_err(failed(&self.0.path, operation))
     }
 
-    /// Writes without counting: the handler's part, real clock only.
-    pub(super) fn write_uncounted(&self, image: &Image, offset: u64) -> Result<(), FileError> {
-        let Handle::Real(file) = &self.0.handle else {
-            return Ok(());
+    /// Reads and waits, without counting: the work of a handler that reads itself.
+    pub(super) fn read_by_handler(&self, buffer: &mut [u8], offset: u64) -> Result<(), FileError> {
+        let Handle::Virtual(handle) = &self.0.handle else {
+            return self.read_uncounted(buffer, offset);
         };
-        let operation = Operation::Write {
-            offset,
-            length: IMAGE_BYTES as u64,
+        let length = buffer.len() as u64;
+        self.check_end(offset, length)?;
+        let simulation = self.simulation(handle);
+        // SAFETY: as in `read_at`.
+        let result = unsafe {
+            operations::read(
+                simulation,
+                handle,
+                self.0.io,
+                offset,
+                buffer,
+                WaitKind::Other,
+            )
         };
-        file.write(&**image, offset)
-            .map_err(failed(&self.0.path, operation))
+        result.map_err(failed(&self.0.path, Operation::Read { offset, length }))
+    }
+
+    /// Writes and waits, without counting: the work of a handler that writes itself.
+    pub(super) fn write_by_handler(&self, image: &Image, offset: u64) -> Result<(), FileError> {
+        let length = IMAGE_BYTES as u64;
+        let result = match &self.0.handle {
+            Handle::Real(file) => file.write(&**image, offset),
+            Handle::Virtual(handle) => {
+                let simulation = self.simulation(handle);
+                let source = Source::Images(std::slice::from_ref(image));
+                // SAFETY: as in `read_at`.
+                unsafe {
+                    operations::write(
+                        simulation,
+                        handle,
+                        self.0.io,
+                        source,
+                        offset,
+                        WaitKind::Other,
+                    )
+                }
+            }
+        };
+        result.map_err(failed(&self.0.path, Operation::Write { offset, length }))
     }
 
     // ---- helpers ------------------------------------------------------------------

@@ -388,10 +388,11 @@ impl Simulation {
         self.now
     }
 
-    /// What something costs on this machine.
+    /// What so many of something cost on this machine; they are counted.
     #[inline]
-    pub(super) fn cost(&self, cost: Cost) -> Time {
-        self.costs.get(cost)
+    pub(super) fn cost(&mut self, cost: Cost, times: u64) -> Time {
+        self.statistics.charges[cost as usize] += times;
+        self.costs.get(cost) * times
     }
 
     /// The seed of the run.

@@ -3,6 +3,7 @@
 use super::Simulation;
 use super::task::State;
 use crate::runtime::accounting::{LatchStatistics, RuntimeStatistics, TaskRole, TimeBudget};
+use crate::runtime::cost::Cost;
 use crate::runtime::latch_class::LatchClass;
 use crate::runtime::time::Time;
 use crate::runtime::wait_kind::WaitKind;
@@ -27,6 +28,8 @@ pub struct SimulationStatistics {
     pub queued: Time,
     /// By latch class.
     pub latches: Vec<LatchStatistics>,
+    /// How often each cost was charged, in the order of [`Cost::ALL`].
+    pub charges: [u64; Cost::COUNT],
     /// The time of the user tasks that have ended, summed.
     pub ended_user_time: TimeBudget,
     /// The time of the background tasks that have ended, summed.
@@ -44,6 +47,7 @@ impl SimulationStatistics {
             busy: 0,
             queued: 0,
             latches: vec![LatchStatistics::default(); LatchClass::ALL.len()],
+            charges: [0; Cost::COUNT],
             ended_user_time: [0; WaitKind::COUNT],
             ended_background_time: [0; WaitKind::COUNT],
         }
@@ -80,6 +84,7 @@ impl Simulation {
         let now = this.now;
         let mut sum = RuntimeStatistics::empty(now);
         sum.latches.clone_from(&this.statistics.latches);
+        sum.charges = this.statistics.charges.to_vec();
         sum.user_time = this.statistics.ended_user_time;
         sum.background_time = this.statistics.ended_background_time;
         for id in 0..this.tasks.len() as u32 {

@@ -43,8 +43,9 @@ pub(super) static VARIABLES: &[VariableDefinition] = &[
         .meaning("Threads (segments) of asynchronous reads"),
     integer("innodb_write_io_threads", Unit::Count, 1, 64).everywhere(Integer(4))
         .meaning("Threads (segments) of asynchronous writes"),
-    boolean("innodb_use_native_aio").since(MySql5_5, ON).mariadb(ON)
-        .meaning("Let the kernel do asynchronous I/O"),
+    boolean("innodb_use_native_aio").implied(MySql5_1, OFF).since(MySql5_5, ON).mariadb(ON)
+        .meaning("Let the kernel do asynchronous I/O; OFF: its handlers write themselves")
+        .note("under the real clock handlers write themselves, whatever it says"),
     boolean("innodb_use_atomic_writes").mariadb(ON)
         .meaning("Skip the doublewrite buffer on devices with atomic writes (MariaDB)"),
     // How files are opened and made durable.
