@@ -102,7 +102,7 @@ pub fn validate(options: &Options<'_>) -> anyhow::Result<Validation> {
 
     let runner = Runner {
         program: options.program.path.clone(),
-        arguments: options.program.arguments.clone(),
+        arguments: [&*options.program.arguments, &["run".into()]].concat(),
         jobs: options.jobs,
     };
     let (base, files) = (directory.path().join("base"), directory.path().join("real"));
