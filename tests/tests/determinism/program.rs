@@ -39,6 +39,7 @@ fn machine() -> CpuProfile {
         time_slice_us: 50.0,
         wake_affine: true,
         context_switch_us: 1.3,
+        cold_cache_us: 0.8,
         wake_latency_us: 4.1,
         timer_slack_us: 0.7,
         wake_call_us: 0.9,
