@@ -207,17 +207,17 @@ fn digests(trace: &Trace) -> [u64; PARTS + 1] {
 /// ```text
 /// INNOSIM_TEST_CHILD=/tmp/draws cargo test --test determinism environments
 /// ```
-const DRAWS: usize = 10774;
+const DRAWS: usize = 10658;
 const DIGESTS: [u64; PARTS + 1] = [
-    0x6fbd19e35616c909,
-    0xf584ffd9beb55bfa,
-    0xefda9a37d5cba748,
-    0x1d3d5e7d65d12332,
-    0xec060cfe64293f89,
-    0x3cc686dc09568e4e,
-    0xb68a1ba9b71f1b27,
-    0x1c4428e94946d807,
-    0x2d676d378fb1dd31,
+    0x1d423a9cb06fd80e,
+    0x17b0c015cecacb44,
+    0xfaeca128538bf0e5,
+    0xa58d11a6f94e09e5,
+    0x3ab9c0780a41f947,
+    0x662fbea62a04b67a,
+    0x256f2b768db5f956,
+    0x28d6a3c58e74636c,
+    0x9bfac1691c469f50,
 ];
 
 #[test]
