@@ -232,16 +232,18 @@ impl CpuProfile {
                 return Err(ProfileError::new(key, value, &format!("{low} to {high}")));
             }
         }
-        // A slice that is used up by the switch into it gets nobody anywhere.
+        // A slice that is used up by the switch into it gets nobody anywhere. A stall lasts as
+        // long at every rate.
         let slowest = self.smt_rate.iter().copied().fold(1.0, f64::min)
             * self.turbo.iter().map(|point| point.1).fold(1.0, f64::min);
-        if self.time_slice_us * slowest <= self.context_switch_us {
+        if (self.time_slice_us - self.cold_cache_us) * slowest <= self.context_switch_us {
             return Err(ProfileError::new(
                 "cpu.time_slice_us",
                 self.time_slice_us,
                 &format!(
-                    "longer than a context switch ({} µs) at the lowest rate ({slowest})",
-                    self.context_switch_us
+                    "longer than a cold cache's stall ({} µs) and a context switch ({} µs) at \
+                     the lowest rate ({slowest})",
+                    self.cold_cache_us, self.context_switch_us
                 ),
             ));
         }
@@ -321,14 +323,16 @@ mod tests {
             smt_rate: vec![1.0, 0.5],
             turbo: vec![(1, 1.0), (8, 0.5)],
             context_switch_us: 2.0,
+            cold_cache_us: 1.5,
             time_slice_us,
             ..CpuProfile::uniform(8)
         };
         assert_eq!(
-            profile(8.0).validate().unwrap_err().to_string(),
-            "cpu.time_slice_us = 8 is not accepted: \
-             longer than a context switch (2 µs) at the lowest rate (0.25)"
+            profile(9.5).validate().unwrap_err().to_string(),
+            "cpu.time_slice_us = 9.5 is not accepted: \
+             longer than a cold cache's stall (1.5 µs) and a context switch (2 µs) at \
+             the lowest rate (0.25)"
         );
-        assert!(profile(8.1).validate().is_ok());
+        assert!(profile(9.6).validate().is_ok());
     }
 }
