@@ -19,6 +19,8 @@ use crate::runtime::{self, WaitKind};
 
 /// A user that waits in 5.7 looks again after this long.
 const FLUSH_WAIT: Time = 10 * MILLISECOND;
+/// A user to whom a checkpoint gave no room looks again after this long.
+const CLOSE_WAIT: Time = 20 * MICROSECOND;
 /// The first sleep of a user that waits in 8.0.
 const POLL: Time = 100 * MICROSECOND;
 
@@ -109,6 +111,9 @@ impl RedoLog {
             if self.checkpoint_age() <= limits.stall_age && !again {
                 return Ok(rounds);
             }
+            // Where it is not pages that keep the checkpoint back but somebody whose pages are
+            // not in their lists yet, nothing above takes time, and he needs some.
+            runtime::sleep(CLOSE_WAIT, WaitKind::LogWrite);
             rounds += 1;
         }
     }
