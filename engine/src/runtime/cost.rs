@@ -140,13 +140,11 @@ costs! {
     /// One step of a walk through the transaction list, to a transaction that runs on the
     /// walker's socket. Lines: 1 in the socket's own cache.
     TrxListStepNear = "trx_list_step_near", Stall 30;
-    /// The same, to one on another socket. Published: 86 to 113 ns for a line in another
-    /// socket's cache (Molka et al., ICPP 2015). The curves of 5.6 in the isolation-levels
-    /// report need the same: 0.080 µs a transaction and walk, with a quarter of them near.
+    /// The same, to one on another socket. Fitted: 0.080 µs a transaction and walk in the
+    /// published 5.6 curves, with a quarter of them near.
     TrxListStepFar = "trx_list_step_far", Stall 96;
-    /// Copying one transaction id into a read view. Published: a core copies 25 GB/s and
-    /// more from its caches, and an id has 8 bytes. The curve of 5.7 under READ COMMITTED in
-    /// the isolation-levels report needs the same: 0.0042 µs over 14 views.
+    /// Copying one transaction id into a read view. Fitted: the slope of the published
+    /// curve of 5.7 under READ COMMITTED, 0.0042 µs over 14 views.
     ReadViewCopyId = "read_view_copy_id", Stall 0.3;
     /// Looking an id up among the active ones. Lines: 2 of a binary search.
     TrxIdLookup = "trx_id_lookup", Stall 40;
