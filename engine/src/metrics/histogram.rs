@@ -56,7 +56,8 @@ const fn bounds_of(bucket: usize) -> (u64, u64) {
 #[derive(Clone, PartialEq, Eq)]
 pub struct LatencyHistogram {
     buckets: [u32; BUCKETS],
-    sum: u64,
+    /// 2^64 ps are 213 days: the ages of many pages together pass that within minutes.
+    sum: u128,
     smallest: u64,
     largest: u64,
 }
@@ -79,7 +80,7 @@ impl LatencyHistogram {
     pub fn record(&mut self, value: u64) {
         let bucket = &mut self.buckets[bucket_of(value)];
         *bucket = bucket.saturating_add(1);
-        self.sum = self.sum.saturating_add(value);
+        self.sum += u128::from(value);
         self.smallest = self.smallest.min(value);
         self.largest = self.largest.max(value);
     }
@@ -89,7 +90,7 @@ impl LatencyHistogram {
         for (bucket, more) in self.buckets.iter_mut().zip(&other.buckets) {
             *bucket = bucket.saturating_add(*more);
         }
-        self.sum = self.sum.saturating_add(other.sum);
+        self.sum += other.sum;
         self.smallest = self.smallest.min(other.smallest);
         self.largest = self.largest.max(other.largest);
     }
@@ -137,7 +138,7 @@ impl LatencyHistogram {
     }
 
     /// Sum of the values, exact.
-    pub fn sum(&self) -> u64 {
+    pub fn sum(&self) -> u128 {
         self.sum
     }
 
@@ -214,7 +215,9 @@ impl std::fmt::Debug for LatencyHistogram {
 /// A histogram that several threads record into, without a lock.
 pub(super) struct SharedHistogram {
     buckets: [AtomicU32; BUCKETS],
+    /// The sum's lower and upper half: see [`add_to_sum`](Self::add_to_sum).
     sum: AtomicU64,
+    sum_high: AtomicU64,
     smallest: AtomicU64,
     largest: AtomicU64,
 }
@@ -224,6 +227,7 @@ impl SharedHistogram {
         Self {
             buckets: [const { AtomicU32::new(0) }; BUCKETS],
             sum: AtomicU64::new(0),
+            sum_high: AtomicU64::new(0),
             smallest: AtomicU64::new(u64::MAX),
             largest: AtomicU64::new(0),
         }
@@ -235,7 +239,7 @@ impl SharedHistogram {
         if bucket.load(Relaxed) < BUCKET_LIMIT {
             bucket.fetch_add(1, Relaxed);
         }
-        self.sum.fetch_add(value, Relaxed);
+        self.add_to_sum(value);
         // A new extreme is rare: a load keeps the line shared where an unconditional
         // exchange would take it from the other cores.
         if value < self.smallest.load(Relaxed) {
@@ -246,12 +250,25 @@ impl SharedHistogram {
         }
     }
 
+    /// The thread whose addition wraps the lower half carries into the upper one.
+    fn add_to_sum(&self, value: u64) {
+        let before = self.sum.fetch_add(value, Relaxed);
+        if before.checked_add(value).is_none() {
+            self.sum_high.fetch_add(1, Relaxed);
+        }
+    }
+
+    fn sum(&self) -> u128 {
+        u128::from(self.sum_high.load(Relaxed)) << 64 | u128::from(self.sum.load(Relaxed))
+    }
+
     /// What was recorded until now. A value that is just being recorded may be in the
-    /// buckets and not yet in the extremes, or the other way round.
+    /// buckets and not yet in the extremes, or the other way round; that its carry is not
+    /// yet in the sum would take a value in 213 days.
     pub(super) fn snapshot(&self) -> LatencyHistogram {
         let mut histogram = LatencyHistogram {
             buckets: std::array::from_fn(|bucket| self.buckets[bucket].load(Relaxed)),
-            sum: self.sum.load(Relaxed),
+            sum: self.sum(),
             smallest: self.smallest.load(Relaxed),
             largest: self.largest.load(Relaxed),
         };

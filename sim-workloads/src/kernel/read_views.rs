@@ -78,7 +78,7 @@ mod cost {
     /// Fitted: the slopes of the 5.6 columns give 0.080 µs for each active transaction
     /// and walk, with a quarter of them on the walker's socket.
     pub const WALK_STEP_NEAR: Time = 30 * NANOSECOND;
-    pub const WALK_STEP_FAR: Time = 96 * NANOSECOND;
+    pub const WALK_STEP_FAR: Time = 100 * NANOSECOND;
     /// 5.7: copying one id. Fitted: slope of the 5.7 RC column, 0.0042 µs / 14.
     pub const COPY_ID: Time = 300;
     /// Instructions of a critical section besides its cache lines. Estimate.

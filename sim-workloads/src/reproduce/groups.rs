@@ -85,7 +85,7 @@ pub struct Means {
     pub memory: u64,
     /// What a process takes besides page images.
     pub process: u64,
-    /// Bytes of all page images that a run can make.
+    /// Bytes of all page images that a run can make; 0 where the pool holds all data.
     pub images: u64,
     /// Disk for images that have no room in memory, in bytes.
     pub disk: u64,
@@ -99,6 +99,11 @@ impl Means {
     /// Forked processes at a time for so many runs, and what each process may keep of
     /// images; `None` if there is no room for a parent and a child.
     fn forks(&self, runs: usize) -> Option<(usize, u64)> {
+        if self.images == 0 {
+            // Short runs of many groups: the cores have enough to do with one child each.
+            let fits = runs > 1 && self.memory >= self.family(1, IMAGES_MIN);
+            return fits.then_some((1, IMAGES_MIN));
+        }
         let least = self.process + IMAGES_MIN;
         let processes = (self.memory / least).min(self.disk / self.images.max(1));
         let fit = processes.saturating_sub(1);
@@ -108,6 +113,17 @@ impl Means {
         }
         let share = self.memory / (at_a_time as u64 + 1) - self.process;
         Some((at_a_time, share.min(self.images.max(IMAGES_MIN))))
+    }
+
+    /// What a parent and so many children take.
+    fn family(&self, children: usize, image_bytes: u64) -> u64 {
+        let children = children as u64;
+        match self.images {
+            // Pages stay where they are, and a short run changes few of those that it shares
+            // with its parent; measured: less than a third.
+            0 => self.process + (self.process / 2 + image_bytes) * children,
+            _ => (self.process + image_bytes) * (children + 1),
+        }
     }
 }
 
@@ -158,7 +174,7 @@ pub fn jobs(
         ),
         weights: wanted.iter().enumerate().map(weight).collect(),
         processes: at_a_time,
-        memory: (means.process + image_bytes) * (at_a_time as u64 + 1),
+        memory: means.family(at_a_time, image_bytes),
         wanted,
     }]
 }

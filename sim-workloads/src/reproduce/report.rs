@@ -166,6 +166,31 @@ pub struct WarmState {
     pub until_steady: bool,
 }
 
+impl WarmState {
+    /// Transactions of each client that settle a short run: at the snapshot all clients stand
+    /// before a transaction, and only by and by they are in all phases of one again.
+    pub const SETTLE_TRANSACTIONS: u32 = 4;
+
+    /// What seeds share where all data is in the pool: settled when that many transactions
+    /// have passed at so many transactions a second, to a twentieth of a second.
+    pub fn of_short_runs(threads: u32, tps: f64) -> Self {
+        let seconds = f64::from(Self::SETTLE_TRANSACTIONS * threads) / tps;
+        WarmState {
+            settle_s: (seconds * 20.0).ceil() / 20.0,
+            until_steady: false,
+        }
+    }
+
+    /// The same in words, for the assumptions of a report.
+    pub fn shared_by_seeds() -> String {
+        format!(
+            "The seeds of a cell share its warm-up, and differ from there on only: each begins \
+             with {} transactions of every client that are not measured.",
+            Self::SETTLE_TRANSACTIONS
+        )
+    }
+}
+
 impl Length {
     /// Everything that one run alone simulates, in seconds; at least.
     pub fn total_s(&self) -> f64 {

@@ -28,7 +28,8 @@ use serde_json::{Map, Value};
 use super::finished::Finished;
 use super::machines::MachineChange;
 use super::report::{
-    Amount, Cell, Extent, Findings, FittedConstant, Length, OptionFile, Report, Setup, labels,
+    Amount, Cell, Extent, Findings, FittedConstant, Length, OptionFile, Report, Setup, WarmState,
+    labels,
 };
 use crate::report::json::Answer;
 use crate::run::RunArguments;
@@ -50,8 +51,8 @@ const QUICK_THREADS: [u32; 4] = [1, 68, 145, 1200];
 /// Threads of the cells that the machine was fitted to, and the constant.
 const FITTED: (&str, u32) = ("server.statement_us", 1);
 
-/// Cells that are also run for a minute: both peaks.
-pub const LONG: [(&str, u32); 2] = [(FLAVORS[0], 68), (FLAVORS[1], 145)];
+/// Cells that are also run for a minute: behind both peaks.
+pub const LONG: [(&str, u32); 2] = [(FLAVORS[0], 145), (FLAVORS[1], 870)];
 
 /// Seconds of those.
 pub const LONG_S: f64 = 60.0;
@@ -120,7 +121,9 @@ impl Report for Threads {
                  takes longer: all data is in the pool, and nothing is claimed about flushing."
             ),
         ];
-        if extent.amount == Amount::Quick {
+        if extent.is_full() {
+            all.push(WarmState::shared_by_seeds());
+        } else {
             all.push(format!(
                 "Of the published cells those with {QUICK_THREADS:?} threads."
             ));
@@ -235,7 +238,7 @@ fn cell(row: &Row, extent: &Extent<'_>, seconds: f64, seeds: u64) -> anyhow::Res
             length: Length {
                 warm_up_s: latencies_s.max(WARM_UP_S),
                 measure_s: latencies_s.max(seconds),
-                warm_state: None,
+                warm_state: (seeds > 1).then(|| WarmState::of_short_runs(row.threads, row.tps)),
             },
         },
         changed: Vec::new(),

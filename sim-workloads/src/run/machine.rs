@@ -73,6 +73,9 @@ impl Machine {
                     RunFiles::Kept(_) | RunFiles::Base(_) => directory,
                 };
                 simulation.files_mut().mount(directory, data)?;
+                if shared {
+                    simulation.files_mut().base_stays();
+                }
                 Ok(Machine {
                     kind: Kind::Virtual {
                         simulation,

@@ -20,7 +20,7 @@ use anyhow::Context;
 use serde::Serialize;
 
 use super::grid::{Cell, Grid, Size, ageing};
-use super::judge::{Bar, JudgedCell, bars, judge};
+use super::judge::{Bar, JudgedCell, OTHERS_MAX, bars, judge};
 use crate::calibrate::host_profile::today;
 use crate::progress::Progress;
 use crate::report::json::RunDocument;
@@ -84,9 +84,6 @@ impl Validation {
     }
 }
 
-/// The share of the CPUs that others may take without a word.
-const OTHERS: f64 = 0.1;
-
 /// Runs everything.
 ///
 /// # Errors
@@ -127,18 +124,15 @@ pub fn validate(options: &Options<'_>) -> anyhow::Result<Validation> {
         .zip(real.iter().zip(&predicted))
         .map(|(cell, (real, predicted))| judge(&cell.labels, real, predicted))
         .collect();
-    let disturbed = judged
-        .iter()
-        .filter(|cell| cell.others_cpu > OTHERS)
-        .count();
+    let disturbed = judged.iter().filter(|cell| !cell.is_judged()).count();
     let mut warnings = Vec::new();
     if disturbed > 0 {
         warnings.push(format!(
             "while real runs of {disturbed} of {} cells ran, other processes took more than \
              {:.0} % of this host's CPUs: what was measured is not what an idle host does, which \
-             is what the profile says",
+             is what the profile says, and these cells are not judged",
             judged.len(),
-            OTHERS * 100.0
+            OTHERS_MAX * 100.0
         ));
     }
     Ok(Validation {

@@ -84,6 +84,25 @@ fn figures_of_times() {
     }
 }
 
+/// Two million pages that were dirty for twelve seconds are 2.4e19 ps, more than 64 bits
+/// hold.
+#[test]
+fn a_sum_may_pass_64_bits() {
+    let shared = SharedHistogram::new();
+    for _ in 0..3 {
+        shared.record(u64::MAX - 7);
+    }
+    let warm = shared.snapshot();
+    assert_eq!(warm.sum(), 3 * (u128::from(u64::MAX) - 7));
+    shared.record(24);
+    let measured = shared.snapshot().since(&warm);
+    assert_eq!((measured.sum(), measured.mean()), (24, Some(24.0)));
+
+    let mut merged = histogram_of(&[u64::MAX, u64::MAX]);
+    merged.merge(&warm);
+    assert_eq!(merged.mean(), Some((5.0 * u64::MAX as f64 - 21.0) / 5.0));
+}
+
 /// The warm-up's extremes do not survive in a difference: there the outermost buckets
 /// bound them.
 #[test]

@@ -181,24 +181,27 @@ fn checkpoint_age(snapshot: &MetricsSnapshot) -> i64 {
     (snapshot.reading(Reading::LsnCurrent) - snapshot.reading(Reading::LsnCheckpoint)).max(0)
 }
 
-const PICOSECONDS_PER_MILLISECOND: u64 = 1_000_000_000;
+/// Milliseconds of a time in picoseconds.
+fn milliseconds(picoseconds: u128) -> i64 {
+    i64::try_from(picoseconds / 1_000_000_000).unwrap_or(i64::MAX)
+}
 
 fn log_flush_total_time(snapshot: &MetricsSnapshot) -> i64 {
-    shown(snapshot.timing(Timing::RedoSync).sum() / PICOSECONDS_PER_MILLISECOND)
+    milliseconds(snapshot.timing(Timing::RedoSync).sum())
 }
 
 fn row_lock_time(snapshot: &MetricsSnapshot) -> i64 {
-    shown(snapshot.timing(Timing::RowLockWait).sum() / PICOSECONDS_PER_MILLISECOND)
+    milliseconds(snapshot.timing(Timing::RowLockWait).sum())
 }
 
 fn row_lock_time_max(snapshot: &MetricsSnapshot) -> i64 {
     let longest = snapshot.timing(Timing::RowLockWait).max().unwrap_or(0);
-    shown(longest / PICOSECONDS_PER_MILLISECOND)
+    milliseconds(u128::from(longest))
 }
 
 /// Time by waits begun, as InnoDB: a wait that is not over counts as one of no time.
 fn row_lock_time_average(snapshot: &MetricsSnapshot) -> i64 {
     let waits = snapshot.counter(Counter::RowLockWaits);
     let time = snapshot.timing(Timing::RowLockWait).sum();
-    shown(time.checked_div(waits).unwrap_or(0) / PICOSECONDS_PER_MILLISECOND)
+    milliseconds(time.checked_div(u128::from(waits)).unwrap_or(0))
 }

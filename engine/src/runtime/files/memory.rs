@@ -6,7 +6,7 @@ use std::io;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
-use memmap2::{Advice, MmapMut};
+use memmap2::{Advice, MmapMut, MmapOptions};
 
 use super::image::IMAGE_BYTES;
 
@@ -82,7 +82,10 @@ impl FrameArena {
             .checked_mul(IMAGE_BYTES)
             .and_then(|bytes| bytes.checked_add(alignment))
             .ok_or(io::ErrorKind::OutOfMemory)?;
-        let mut memory = MmapMut::map_anon(bytes)?;
+        // Without a claim on memory for all of it: Linux joins the maps of neighbouring
+        // instances into one, and would refuse to fork a process with a map that is larger
+        // than the host's memory, however little of it has been touched.
+        let mut memory = MmapOptions::new().len(bytes).no_reserve_swap().map_anon()?;
         let advised = huge_pages && memory.advise(Advice::HugePage).is_ok();
         let skip = memory.as_ptr().align_offset(alignment);
         let first = NonNull::from(&mut memory[skip..]).cast();

@@ -9,7 +9,7 @@ const CELLS: &str = include_str!("../../../../data/seeds/doublewrite-pages.csv")
 const FILES: &str = include_str!("../../../../data/seeds/doublewrite-pages-file-io.csv");
 
 /// Seconds of each of the two runs between which the counters were not reset.
-const RUN_S: f64 = 1500.0;
+pub(super) const RUN_S: f64 = 1500.0;
 
 /// Seconds over which the file summaries were taken: both runs, and the rest between them.
 const SUMMARY_S: f64 = 2.0 * RUN_S + 180.0;

@@ -15,6 +15,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::image_store::{ImageStore, PageRef};
 use super::volatile::Old;
@@ -34,6 +35,20 @@ pub(super) struct Base {
 }
 
 impl Base {
+    /// Copies a part of a page.
+    ///
+    /// # Errors
+    /// If the host cannot read it, or the file has become shorter.
+    pub(super) fn read_page(
+        &self,
+        number: u32,
+        offset: usize,
+        buffer: &mut [u8],
+    ) -> io::Result<()> {
+        let start = u64::from(number) * IMAGE_BYTES as u64;
+        self.read(start + offset as u64, buffer)
+    }
+
     /// Copies bytes; zeros behind the end.
     ///
     /// # Errors
@@ -176,7 +191,7 @@ pub(super) fn pages(length: u64) -> usize {
 #[derive(Default)]
 pub(super) struct Content {
     pages: Vec<PageRef>,
-    pub(super) base: Option<Base>,
+    pub(super) base: Option<Arc<Base>>,
 }
 
 impl Content {
@@ -184,7 +199,7 @@ impl Content {
     pub(super) fn of_base(base: Base) -> Self {
         Content {
             pages: vec![PageRef::BASE; pages(base.length)],
-            base: Some(base),
+            base: Some(Arc::new(base)),
         }
     }
 
@@ -217,7 +232,7 @@ impl Content {
     ) -> io::Result<()> {
         match page {
             PageRef::ZERO => buffer.fill(0),
-            PageRef::BASE => read_base(self.base.as_ref(), number, offset, buffer)?,
+            PageRef::BASE => read_base(self.base.as_deref(), number, offset, buffer)?,
             image => store.read(image, offset, buffer)?,
         }
         Ok(())
@@ -236,7 +251,7 @@ impl Content {
         store: &mut ImageStore,
         change: impl FnOnce(&mut [u8; IMAGE_BYTES]) -> R,
     ) -> io::Result<R> {
-        let base = self.base.as_ref();
+        let base = self.base.as_deref();
         let page = &mut self.pages[number as usize];
         let is_base = *page == PageRef::BASE;
         let fill = |bytes: &mut [u8; IMAGE_BYTES]| {
@@ -260,6 +275,9 @@ impl Content {
     ) -> io::Result<Old> {
         if part.is_whole() {
             let page = source.page(part.position, store);
+            if let Some(base) = &self.base {
+                store.resembles(page, base, part.page);
+            }
             return Ok(Old::Page(self.replace(part.page, page)));
         }
         let range = part.offset..part.offset + part.length;
@@ -293,8 +311,7 @@ impl Content {
 
 fn read_base(base: Option<&Base>, number: u32, offset: usize, buffer: &mut [u8]) -> io::Result<()> {
     let base = base.expect("a page of the base");
-    let start = u64::from(number) * IMAGE_BYTES as u64;
-    base.read(start + offset as u64, buffer)
+    base.read_page(number, offset, buffer)
 }
 
 #[cfg(test)]

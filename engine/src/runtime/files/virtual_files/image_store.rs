@@ -4,15 +4,20 @@
 //! of the file's base, or an entry here. An entry counts the pages that refer to it; a
 //! doublewrite slot and a data page that were written from one image share one entry.
 //!
-//! Above a budget the oldest images go to a file: see [`spill`](super::spill). An image
-//! that somebody else still holds (a doublewrite batch on its way) is spilled too, and
-//! its memory is free when they let go.
+//! Above a budget the oldest images leave memory. Where the base stays as it is, an image
+//! that was written over a page of it is kept as its [`difference`](super::difference) to
+//! that page; any other goes to a file: see [`spill`](super::spill). An image that somebody
+//! else still holds (a doublewrite batch on its way) leaves, too, and its memory is free
+//! when they let go.
 
 use std::collections::VecDeque;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::content::Base;
+use super::difference::Difference;
 use super::spill::{Done, Slot, Spiller};
 use crate::runtime::files::image::{IMAGE_BYTES, Image, ImagePool};
 
@@ -39,6 +44,10 @@ struct Entry {
     /// In memory, in the file, or both for a moment.
     image: Option<Image>,
     slot: Option<Slot>,
+    /// The page of a base over which it was written last.
+    origin: Option<(Arc<Base>, u32)>,
+    /// In place of `image` and `slot`: to `origin`.
+    difference: Option<Difference>,
     /// Pages that refer to it; 0 is a free entry.
     references: u32,
     /// Counts the entry's uses, so that answers for an earlier one are recognised.
@@ -55,12 +64,20 @@ pub(super) struct ImageStore {
     /// Entries with an image in memory.
     resident: usize,
     budget: usize,
+    /// Whether bases stay as they are.
+    base_stays: bool,
+    /// Entries that are differences, and their bytes.
+    differences: (usize, usize),
     /// Entries by age, oldest first, with the generation that was meant.
     ages: VecDeque<(u32, u32)>,
     spiller: Spiller,
     failure: Option<String>,
     spilled: u64,
 }
+
+/// Images that stay in memory whatever differences take: of those that are just being
+/// written, the doublewrite slot is there and the data page is not.
+const YOUNGEST: usize = 4096;
 
 fn name(key: u32, generation: u32) -> u64 {
     u64::from(generation) << 32 | u64::from(key)
@@ -77,6 +94,8 @@ impl ImageStore {
             free: Vec::new(),
             resident: 0,
             budget,
+            base_stays: false,
+            differences: (0, 0),
             ages: VecDeque::new(),
             spiller: Spiller::new(spill_directory),
             failure: None,
@@ -87,6 +106,36 @@ impl ImageStore {
     /// Images in memory, and how often one has been spilled so far.
     pub(super) fn counts(&self) -> (usize, u64) {
         (self.resident, self.spilled)
+    }
+
+    /// Bases stay as they are from now on.
+    pub(super) fn base_stays(&mut self) {
+        self.base_stays = true;
+    }
+
+    /// Whether somebody relies on bases.
+    pub(super) fn relies_on_base(&self) -> bool {
+        self.base_stays
+    }
+
+    /// Images that are differences, and the bytes of those.
+    pub(super) fn differences(&self) -> (usize, u64) {
+        (self.differences.0, self.differences.1 as u64)
+    }
+
+    /// A page has been written over this page of a base. A doublewrite slot comes before the
+    /// data page, so that the last one is what it resembles.
+    #[inline]
+    pub(super) fn resembles(&mut self, page: PageRef, base: &Arc<Base>, number: u32) {
+        if self.base_stays
+            && let Some(key) = page.key()
+        {
+            let entry = &mut self.entries[key as usize];
+            // What a difference was made to has to stay.
+            if entry.difference.is_none() {
+                entry.origin = Some((base.clone(), number));
+            }
+        }
     }
 
     /// Why images are not spilled any more, if so.
@@ -128,6 +177,8 @@ impl ImageStore {
                 self.entries.push(Entry {
                     image: None,
                     slot: None,
+                    origin: None,
+                    difference: None,
                     references: 0,
                     generation: 0,
                 });
@@ -155,6 +206,11 @@ impl ImageStore {
             if let Some(slot) = entry.slot.take() {
                 self.spiller.release(slot);
             }
+            entry.origin = None;
+            if let Some(difference) = entry.difference.take() {
+                self.differences.0 -= 1;
+                self.differences.1 -= difference.bytes();
+            }
             self.free.push(key);
         }
     }
@@ -162,18 +218,21 @@ impl ImageStore {
     /// Copies a part of a page that is neither zero nor base.
     ///
     /// # Errors
-    /// If a spilled image cannot be read back.
+    /// If a spilled image cannot be read back, or its base not be read.
     pub(super) fn read(&self, page: PageRef, offset: usize, buffer: &mut [u8]) -> io::Result<()> {
         let key = page.key().expect("a page of the table");
         let entry = &self.entries[key as usize];
-        match (&entry.image, entry.slot) {
-            (Some(image), _) => {
-                buffer.copy_from_slice(&image[offset..offset + buffer.len()]);
-                Ok(())
-            }
-            (None, Some(slot)) => self.spiller.read(slot, offset, buffer),
-            (None, None) => unreachable!("an image is in memory or in the file"),
+        if let Some(image) = &entry.image {
+            buffer.copy_from_slice(&image[offset..offset + buffer.len()]);
+            return Ok(());
         }
+        if let (Some(difference), Some((base, number))) = (&entry.difference, &entry.origin) {
+            base.read_page(*number, offset, buffer)?;
+            difference.apply(offset, buffer);
+            return Ok(());
+        }
+        let slot = entry.slot.expect("an image is in memory or in the file");
+        self.spiller.read(slot, offset, buffer)
     }
 
     /// Changes the bytes of a page. Where the content is shared, or not in memory, the
@@ -228,10 +287,15 @@ impl ImageStore {
         while let Some(done) = self.spiller.finished(false) {
             self.take_answer(done);
         }
+        let images = self.budget.saturating_sub(self.differences.1 / IMAGE_BYTES);
+        let images = images.max(self.budget.min(YOUNGEST));
         while self.failure.is_none()
-            && self.resident > self.budget + self.spiller.in_flight()
+            && self.resident > images + self.spiller.in_flight()
             && let Some((key, generation)) = self.ages.pop_front()
         {
+            if self.became_difference(key, generation) {
+                continue;
+            }
             let entry = &self.entries[key as usize];
             if entry.generation == generation
                 && let Some(image) = &entry.image
@@ -248,6 +312,29 @@ impl ImageStore {
         {
             self.take_answer(done);
         }
+    }
+
+    /// Keeps an image as its difference to what it was written over, if that is small. A
+    /// base that cannot be read is no failure: the image is here.
+    fn became_difference(&mut self, key: u32, generation: u32) -> bool {
+        let entry = &mut self.entries[key as usize];
+        if entry.generation != generation {
+            return false;
+        }
+        let (Some(image), Some((base, number))) = (&entry.image, &entry.origin) else {
+            return false;
+        };
+        let mut page = [0; IMAGE_BYTES];
+        let difference = base.read_page(*number, 0, &mut page).ok();
+        let Some(difference) = difference.and_then(|()| Difference::new(&page, image)) else {
+            return false;
+        };
+        self.differences.0 += 1;
+        self.differences.1 += difference.bytes();
+        entry.difference = Some(difference);
+        entry.image = None;
+        self.resident -= 1;
+        true
     }
 
     fn take_answer(&mut self, done: Done) {
@@ -370,6 +457,63 @@ mod tests {
         }
         assert_eq!(store.counts().0, 0);
         assert_eq!(store.spill_failure(), None);
+    }
+
+    /// Three versions of a page over a base: each comes back, no file is written, and what
+    /// has nothing in common with the base is spilled.
+    #[test]
+    fn images_over_a_base_are_kept_as_differences() {
+        use std::io::Write as _;
+
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        let base: Vec<u8> = (0..3 * IMAGE_BYTES).map(|at| (at / 7) as u8).collect();
+        file.write_all(&base).unwrap();
+        let base = Arc::new(Base {
+            file: file.reopen().unwrap(),
+            length: base.len() as u64,
+            host_path: file.path().into(),
+            identity: (0, 0),
+        });
+        let mut page_2 = [0; IMAGE_BYTES];
+        base.read_page(2, 0, &mut page_2).unwrap();
+
+        let mut store = store(1);
+        store.base_stays();
+        let mut written = Vec::new();
+        for version in 0..3_u8 {
+            let mut image = page_2;
+            image[100..140].fill(version);
+            image[IMAGE_BYTES - 4..].fill(version);
+            let page = store.image(&image);
+            store.resembles(page, &base, 2);
+            written.push((page, image));
+        }
+        let other = [0xAB; IMAGE_BYTES];
+        let unlike = store.image(&other);
+        store.resembles(unlike, &base, 0);
+        let last = store.image(&[1; IMAGE_BYTES]);
+        store.quiesce();
+        assert_eq!((store.counts(), store.differences().0), ((1, 1), 3));
+        assert!(store.differences().1 < 3 * 128);
+        for &(page, image) in &written {
+            assert_eq!(bytes(&store, page), image);
+            let mut part = [0; 50];
+            store.read(page, 120, &mut part).unwrap();
+            assert_eq!(part, image[120..170]);
+        }
+        assert_eq!(bytes(&store, unlike), other);
+
+        // Changed, it is an image of its own again.
+        let (page, image) = &mut written[0];
+        let never = |_: &mut [u8; IMAGE_BYTES]| -> io::Result<()> { unreachable!() };
+        store.change(page, never, |bytes| bytes[0] = 77).unwrap();
+        image[0] = 77;
+        assert_eq!(bytes(&store, *page), *image);
+        for (page, _) in written {
+            store.release(page);
+        }
+        assert_eq!(store.differences(), (0, 0));
+        assert_eq!(bytes(&store, last)[0], 1);
     }
 
     #[test]

@@ -26,6 +26,7 @@
 
 mod content;
 mod crash;
+mod difference;
 mod host;
 mod image_store;
 mod journal;
@@ -506,6 +507,18 @@ impl VirtualFiles {
     /// them.
     pub fn spill_failure(&self) -> Option<&str> {
         self.store.spill_failure()
+    }
+
+    /// Promises that the host's files which are mounted, or will be, stay as they are: pages
+    /// above the memory budget are then kept as differences to them.
+    /// [`write_out`](Self::write_out) refuses to write over them.
+    pub fn base_stays(&mut self) {
+        self.store.base_stays();
+    }
+
+    /// Page images that are kept as differences, and the bytes of those.
+    pub fn differences(&self) -> (usize, u64) {
+        self.store.differences()
     }
 
     /// Ends the helper thread, which starts again when it is needed: to be called before

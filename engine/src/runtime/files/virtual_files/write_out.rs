@@ -46,6 +46,13 @@ pub enum WriteOutError {
         /// Bytes that are free.
         free: u64,
     },
+    /// A file would be written over on which the simulation relies
+    /// ([`base_stays`](VirtualFiles::base_stays)). The directory is as it was.
+    #[error("{}: the simulation still reads this file, so it cannot be written over", path.display())]
+    StillRead {
+        /// That file.
+        path: PathBuf,
+    },
     /// The host refused something. The directory is as it was.
     #[error(transparent)]
     Host(#[from] FileError),
@@ -149,6 +156,12 @@ impl VirtualFiles {
         kept.map_err(failed(directory, Operation::Open))?;
 
         let targets = self.targets(&from, directory);
+        if self.store.relies_on_base()
+            && let Some(base) = targets.iter().find(|target| target.base_length.is_some())
+        {
+            let path = directory.join(&base.path);
+            return Err(WriteOutError::StillRead { path });
+        }
         let needed = needed(&targets, directory, free(directory).ok())?;
         let mut reserved = Vec::new();
         let mut journal = JournalWriter::new(directory, watch)
