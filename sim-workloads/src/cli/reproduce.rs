@@ -33,9 +33,8 @@ pub(super) struct Arguments {
     #[arg(long)]
     full: bool,
     /// How far the answers of reports depend on what was fitted, on the disk's arbitration
-    /// and on the scale, in place of the reports. With two cores of one's own: a quarter of
-    /// an hour for isolation-levels, three quarters for doublewrite-pages, some minutes for
-    /// threads-5.6-5.7
+    /// and on the scale, in place of the reports. With two cores of one's own: half an hour
+    /// for isolation-levels, an hour for doublewrite-pages, some minutes for threads-5.6-5.7
     #[arg(long, conflicts_with = "full")]
     study: bool,
     /// Write a page about how far the model can be trusted (Markdown), from what --full and
