@@ -334,7 +334,8 @@ impl<'a> Key<'a> {
                 length: match extent.amount {
                     Amount::Full => Length {
                         measure_s: self.seconds,
-                        warm_state: (seeds > 1)
+                        warm_state: published
+                            .is_some()
                             .then(|| WarmState::of_short_runs(self.threads, expected)),
                         ..FULL
                     },

@@ -238,7 +238,8 @@ fn cell(row: &Row, extent: &Extent<'_>, seconds: f64, seeds: u64) -> anyhow::Res
             length: Length {
                 warm_up_s: latencies_s.max(WARM_UP_S),
                 measure_s: latencies_s.max(seconds),
-                warm_state: (seeds > 1).then(|| WarmState::of_short_runs(row.threads, row.tps)),
+                warm_state: (is_published && extent.is_full())
+                    .then(|| WarmState::of_short_runs(row.threads, row.tps)),
             },
         },
         changed: Vec::new(),

@@ -304,7 +304,7 @@ impl Judge<'_> {
                     0.25,
                 ),
                 (
-                    "pages written a transaction, those of the rest included",
+                    "pages written a transaction",
                     theirs.pages_per_transaction,
                     per_transaction
                         .zip(self.written_in_rest(pages))

@@ -119,8 +119,9 @@ fn no_more_are_forked_than_memory_allows() {
         words.ends_with(&format!("--image-memory={images}")),
         "{words}"
     );
+    // All data in the pool: one child beside its parent, and another group beside both.
     let (_, processes, words) = with(8, 0);
-    assert_eq!(processes, 2);
+    assert_eq!(processes, 1);
     assert!(words.ends_with("--image-memory=512"), "{words}");
     let (_, processes, _) = with(6, 1);
     assert_eq!(processes, 1);
