@@ -331,11 +331,11 @@ impl Judge<'_> {
         let cell = |threads| self.cell(key(Config::Tuned, threads, pages, Variant::AsPublished));
         let dirty = cell(THREADS[0])?.mean(|run| {
             let dirty = run.status.get("Innodb_buffer_pool_pages_dirty");
-            dirty.map_or(f64::NAN, |dirty| (dirty * run.scale as i64) as f64)
+            dirty.map_or(0.0, |dirty| (dirty * run.scale as i64) as f64)
         })?;
         let tps = THREADS.map(|threads| cell(threads).and_then(FinishedCell::tps));
         let [few, many] = tps;
-        Some(dirty / ((few? + many?) * RUN_S))
+        Some(dirty / ((few.unwrap_or(0.0) + many.unwrap_or(0.0)) * RUN_S))
     }
 
     /// How much faster the dedicated server is.
