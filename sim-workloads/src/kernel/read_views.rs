@@ -74,9 +74,9 @@ mod cost {
     use super::{MICROSECOND, NANOSECOND, Time};
 
     /// 5.6: one step of the list walk, to a transaction that runs on the walker's
-    /// socket, and on another one. Literature: a line in the socket's own cache, 30 ns.
-    /// Fitted: the slopes of the 5.6 columns give 0.080 µs for each active transaction
-    /// and walk, with a quarter of them on the walker's socket.
+    /// socket, and on another one: the engine's `trx_list_step_near` and `_far`, with their
+    /// sources. The slopes of the 5.6 columns give 0.080 µs over both, with a quarter of them
+    /// on the walker's socket.
     pub const WALK_STEP_NEAR: Time = 30 * NANOSECOND;
     pub const WALK_STEP_FAR: Time = 100 * NANOSECOND;
     /// 5.7: copying one id. Fitted: slope of the 5.7 RC column, 0.0042 µs / 14.

@@ -107,15 +107,6 @@ pub const SCAN_DEPTHS: [u32; 2] = [10_000, 40_000];
 /// in a pool of a fifth of the data need, over eight instances.
 const EVICTED_IN_TWO_SECONDS: u32 = 3_700;
 
-/// The `innodb_lru_scan_depth` to set, so that what is left of it after division covers two
-/// seconds of evictions: a cleaner's round is still one a second in a smaller pool. A depth
-/// that was less than that on the server is kept as it was there.
-fn scan_depth(published: u32, scale: NonZeroU32) -> u32 {
-    let divided = published / scale;
-    let needed = EVICTED_IN_TWO_SECONDS.min(published);
-    divided.max(needed) * scale.get()
-}
-
 /// The machines of the controls.
 pub const MACHINE_CHANGES: [MachineChange; 2] = [
     MachineChange::DoublewriteForNothing,
@@ -148,15 +139,18 @@ impl Key {
         labels
     }
 
-    /// The depth on the server, and what is multiplied with it.
+    /// The `innodb_lru_scan_depth` to set, before it is divided by the scale. Of the server's
+    /// own depth so much is left that it covers two seconds of evictions, or all of it where
+    /// that is less: a cleaner's round is still one a second in a smaller pool. A control's
+    /// depth is in proportion.
     fn scan_depth(&self, scale: NonZeroU32) -> u32 {
-        let [half, double] = SCAN_DEPTHS;
-        let published = self.config.scan_depth();
-        let depth = scan_depth(published, scale);
+        let server = self.config.scan_depth();
+        let left = (server / scale).max(EVICTED_IN_TWO_SECONDS.min(server)) * scale.get();
         match self.variant {
-            Variant::ScanDepth(depth_set) if depth_set == half => depth / 2,
-            Variant::ScanDepth(depth_set) if depth_set == double => depth * 2,
-            _ => depth,
+            Variant::ScanDepth(depth) => {
+                (u64::from(left) * u64::from(depth) / u64::from(server)) as u32
+            }
+            _ => left,
         }
     }
 
@@ -344,7 +338,7 @@ impl Report for DoublewritePages {
             ),
             "It does not name the drive: the profile's is one of its class.".to_owned(),
             format!(
-                "innodb_lru_scan_depth is divided by the scale, but stays at {EVICTED_IN_TWO_SECONDS} \
+                "innodb_lru_scan_depth is divided by the scale, but keeps at least {EVICTED_IN_TWO_SECONDS} \
                  pages, two seconds of an instance's evictions, or at the server's own depth \
                  where that is less."
             ),
@@ -361,7 +355,8 @@ impl Report for DoublewritePages {
         all.push(match extent.amount {
             Amount::Full => {
                 "The file summaries were published over both runs, of 16 and of 64 threads, and \
-                 three minutes of rest; here over both runs. Machines and scan depths of the \
+                 three minutes of rest; here over both runs, with what is dirty between them \
+                 for the rest. Machines and scan depths of the \
                  controls: one seed. The runs of a group share one warm-up, so that seeds \
                  differ from there on only."
                     .to_owned()

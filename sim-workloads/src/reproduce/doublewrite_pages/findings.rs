@@ -325,17 +325,17 @@ impl Judge<'_> {
     }
 
     /// Pages that are dirty when the first of the two published runs ends, for each
-    /// transaction of both: an idle server writes them in the three minutes of rest, which
-    /// are within the published summary and not within ours.
+    /// transaction of the runs that there are: an idle server writes them in the three minutes
+    /// of rest, which are within the published summary and not within ours.
     fn written_in_rest(&self, pages: u32) -> Option<f64> {
         let cell = |threads| self.cell(key(Config::Tuned, threads, pages, Variant::AsPublished));
         let dirty = cell(THREADS[0])?.mean(|run| {
             let dirty = run.status.get("Innodb_buffer_pool_pages_dirty");
-            dirty.map_or(0.0, |dirty| (dirty * run.scale as i64) as f64)
+            dirty.map_or(f64::NAN, |dirty| (dirty * run.scale as i64) as f64)
         })?;
-        let tps = THREADS.map(|threads| cell(threads).and_then(FinishedCell::tps));
-        let [few, many] = tps;
-        Some(dirty / ((few.unwrap_or(0.0) + many.unwrap_or(0.0)) * RUN_S))
+        let tps = THREADS.into_iter().filter_map(cell);
+        let tps: f64 = tps.filter_map(FinishedCell::tps).sum();
+        Some(dirty / (tps * RUN_S))
     }
 
     /// How much faster the dedicated server is.
