@@ -86,8 +86,8 @@ impl JudgedCell {
 pub struct Bar {
     /// What is judged.
     pub text: String,
-    /// The median of the absolute errors.
-    pub median_error: f64,
+    /// The median of the absolute errors; `None` if no cell was judged.
+    pub median_error: Option<f64>,
     /// The most that is accepted.
     pub accepted: f64,
     /// Whether it is met.
@@ -161,9 +161,9 @@ pub fn parts(budget: &TimeBudget) -> [(&'static str, f64); 11] {
     ]
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);
-    nearest_rank(&values, 0.5).unwrap_or(f64::NAN)
+    nearest_rank(&values, 0.5)
 }
 
 /// The bars, over the cells that were measured on an idle host. Where these are not half of
@@ -176,15 +176,11 @@ pub fn bars(cells: &[JudgedCell]) -> [Bar; 2] {
         let errors = cells.iter().filter_map(|cell| figure(cell).relative_error);
         median(errors.map(f64::abs).collect())
     };
-    let spreads: Vec<f64> = cells.iter().filter_map(|cell| cell.tps.spread).collect();
-    let spread = if spreads.is_empty() {
-        0.0
-    } else {
-        median(spreads)
-    };
-    let bar = |text: String, median_error: f64, accepted: f64| Bar {
+    let spreads = cells.iter().filter_map(|cell| cell.tps.spread);
+    let spread = median(spreads.collect()).unwrap_or(0.0);
+    let bar = |text: String, median_error: Option<f64>, accepted: f64| Bar {
         text,
-        holds: is_known && median_error <= accepted,
+        holds: is_known && median_error.is_some_and(|error| error <= accepted),
         median_error,
         accepted,
     };
@@ -244,8 +240,8 @@ mod tests {
         ];
         let [tps, pages] = bars(&steady);
         assert_eq!(tps.accepted, TPS_ERROR);
-        assert!(!tps.holds && (tps.median_error - 0.16).abs() < 1e-12);
-        assert!(pages.holds && (pages.median_error - 0.09).abs() < 1e-12);
+        assert!(!tps.holds && (tps.median_error.unwrap() - 0.16).abs() < 1e-12);
+        assert!(pages.holds && (pages.median_error.unwrap() - 0.09).abs() < 1e-12);
 
         let noisy = [
             cell(&[95.0, 105.0], 116.0, 1.0, 1.2),
@@ -273,6 +269,8 @@ mod tests {
 
     #[test]
     fn without_cells_no_bar_holds() {
-        assert!(bars(&[]).iter().all(|bar| !bar.holds));
+        let bars = bars(&[]);
+        let unknown = |bar: &Bar| !bar.holds && bar.median_error.is_none();
+        assert!(bars.iter().all(unknown), "{bars:?}");
     }
 }

@@ -70,7 +70,7 @@ impl fmt::Display for Validation {
         for bar in &self.bars {
             bars.push(vec![
                 bar.text.as_str().into(),
-                Value::Change(bar.median_error),
+                share(bar.median_error),
                 Value::Change(bar.accepted),
                 if bar.holds { "yes" } else { "NO" }.into(),
             ]);
