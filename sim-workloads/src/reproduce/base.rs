@@ -16,8 +16,10 @@
 //! Bases take no more than a given number of bytes. To make room for a new one, those that
 //! were not used for longest go, but none that is in use.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use anyhow::{Context, bail};
@@ -39,11 +41,14 @@ pub const DATA_VERSION: u32 = 1;
 const REST_BYTES: u64 = 64 << 20;
 
 /// All bases of a cache.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Bases {
     directory: PathBuf,
     /// The most bytes that they may take.
     limit: u64,
+    /// Those that this program is loading, by name: bytes that each will have. Who makes
+    /// room for one leaves that of the others alone.
+    in_the_making: Mutex<BTreeMap<String, u64>>,
 }
 
 /// A base; nobody removes it while this value is there.
@@ -90,6 +95,7 @@ impl Bases {
         Ok(Bases {
             directory: directory.into(),
             limit,
+            in_the_making: Mutex::default(),
         })
     }
 
@@ -152,15 +158,38 @@ impl Bases {
         let part = self.file(id, "part");
         let context = || part.display().to_string();
         remove(&part).with_context(context)?;
-        self.make_room(id, bytes, watch)?;
-        fs::write(self.file(id, "key"), key).with_context(context)?;
-        fs::create_dir(&part).with_context(context)?;
-        if let Err(error) = make(&part, watch) {
+        {
+            let mut in_the_making = self.in_the_making();
+            self.make_room(id, bytes, &in_the_making, watch)?;
+            in_the_making.insert(id.to_owned(), bytes);
+        }
+        let made = self.write_part(id, key, &part, watch, make);
+        self.in_the_making().remove(id);
+        if made.is_err() {
             // What is left is removed before the next attempt at the latest.
             let _ = remove(&part);
-            return Err(error);
+            return made;
         }
         fs::rename(&part, self.directory.join(id)).with_context(context)
+    }
+
+    fn write_part(
+        &self,
+        id: &str,
+        key: &str,
+        part: &Path,
+        watch: &mut dyn Watch,
+        make: &impl Fn(&Path, &mut dyn Watch) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let context = || part.display().to_string();
+        fs::write(self.file(id, "key"), key).with_context(context)?;
+        fs::create_dir(part).with_context(context)?;
+        make(part, watch)
+    }
+
+    fn in_the_making(&self) -> MutexGuard<'_, BTreeMap<String, u64>> {
+        let guard = self.in_the_making.lock();
+        guard.unwrap_or_else(PoisonError::into_inner)
     }
 
     fn file(&self, id: &str, extension: &str) -> PathBuf {
@@ -168,13 +197,25 @@ impl Bases {
     }
 
     /// Removes bases until so many bytes have room, under the limit and on the disk.
-    fn make_room(&self, but: &str, bytes: u64, watch: &mut dyn Watch) -> anyhow::Result<()> {
+    fn make_room(
+        &self,
+        but: &str,
+        bytes: u64,
+        in_the_making: &BTreeMap<String, u64>,
+        watch: &mut dyn Watch,
+    ) -> anyhow::Result<()> {
         let mut present = self.list()?;
         present.sort_by_key(|(_, used, _)| *used);
+        let to_come = in_the_making.iter().map(|(id, &bytes)| {
+            let found = present.iter().find(|(other, _, _)| other == id);
+            bytes.saturating_sub(found.map_or(0, |(_, _, size)| *size))
+        });
+        let to_come: u64 = to_come.sum();
+        let bytes = bytes.saturating_add(to_come);
         let mut total: u64 = present.iter().map(|(_, _, bytes)| bytes).sum();
         for (id, _, size) in &present {
-            let fits =
-                total + bytes <= self.limit && space::require(&self.directory, bytes).is_ok();
+            let fits = total.saturating_add(bytes) <= self.limit
+                && space::require(&self.directory, bytes).is_ok();
             if fits {
                 break;
             }
@@ -186,7 +227,7 @@ impl Bases {
                 total -= size;
             }
         }
-        if total + bytes > self.limit {
+        if total.saturating_add(bytes) > self.limit {
             bail!(
                 "{}: about {} MiB are needed, and bases in use take {} MiB of the {} MiB that \
                  --cache-size allows",

@@ -18,13 +18,14 @@ use anyhow::Context;
 use innosim_engine::buffer_pool::BufferPoolSettings;
 use innosim_engine::sysvar::Flavor;
 
-use super::base::{self, Base, Bases};
+use super::base::{self, Bases};
 use super::cache::CacheDirectory;
 use super::estimate;
 use super::fingerprint::Fingerprint;
 use super::finished::{Finished, FinishedCell, Measured};
 use super::groups::{self, Group, Job, Means, Wanted, groups};
 use super::jobs::{Cost, Limits, Meter, carry_out};
+use super::loading::{self, WantedBase};
 use super::machines;
 use super::processes;
 use super::report::{Amount, Cell, Extent, Report, Setup};
@@ -34,7 +35,7 @@ use crate::complaint::in_words;
 use crate::machine::memory;
 use crate::progress::Progress;
 use crate::report::json::{OptionFileText, ReportDocument, ReproduceDocument};
-use crate::run::{RunArguments, RunPlan, Watch, space};
+use crate::run::{RunArguments, RunPlan, space};
 use crate::server::EngineServer;
 
 /// The program that is started for every run.
@@ -212,32 +213,37 @@ pub(super) fn finish(
     options: &Options<'_>,
 ) -> anyhow::Result<Finished> {
     let mut results = Results::new(&cells);
-    // Bases stay in use until the report is done.
-    let mut used: BTreeMap<String, Base> = BTreeMap::new();
-    let mut jobs: Vec<Job> = Vec::new();
+    let mut groups_to_run: Vec<(Prepared, Vec<Wanted>)> = Vec::new();
     for group in groups(&cells) {
         let prepared = Prepared::new(&group, extent, options.cache)?;
         let wanted = missing(&cells, &group, &prepared, options, &mut results, log)?;
         if wanted.is_empty() {
             continue;
         }
-        if !options.runs_missing {
-            let failed = wanted.iter().map(|wanted| {
-                let label = groups::label(&cells[wanted.cell], wanted.seed);
-                (
-                    wanted.cell,
-                    format!("{label}: not run, or by another build"),
-                )
-            });
-            log.failures.extend(failed);
+        if options.runs_missing {
+            groups_to_run.push((prepared, wanted));
             continue;
         }
-        if !used.contains_key(&prepared.base_key) {
-            let mut watch = Loading(options.progress);
-            let base = bases.prepare(&prepared.base_plan, &mut watch)?;
-            used.insert(prepared.base_key.clone(), base);
-        }
-        let mut arguments = prepared.arguments.clone();
+        let failed = wanted.iter().map(|wanted| {
+            let label = groups::label(&cells[wanted.cell], wanted.seed);
+            (
+                wanted.cell,
+                format!("{label}: not run, or by another build"),
+            )
+        });
+        log.failures.extend(failed);
+    }
+    let wanted_bases = groups_to_run.iter().map(|(prepared, _)| WantedBase {
+        key: &prepared.base_key,
+        plan: &prepared.base_plan,
+        memory: means(&prepared.base_plan, 1).process,
+    });
+    let wanted_bases: Vec<_> = wanted_bases.collect();
+    // Bases stay in use until the report is done.
+    let used = loading::load(bases, &wanted_bases, limits(options), options.progress)?;
+    let mut jobs: Vec<Job> = Vec::new();
+    for (prepared, wanted) in groups_to_run {
+        let mut arguments = prepared.arguments;
         arguments.base = Some(used[&prepared.base_key].path().to_path_buf());
         let means = means(&arguments.plan()?, options.jobs);
         jobs.extend(groups::jobs(&cells, &arguments, wanted, &means));
@@ -387,10 +393,6 @@ fn run(mut jobs: Vec<Job>, options: &Options<'_>, results: &mut Results, log: &m
         options.progress.step(&estimate::of(&jobs, options.jobs));
     }
     options.progress.expect(runs as u64);
-    let limits = Limits {
-        processes: options.jobs,
-        memory: memory("MemAvailable").unwrap_or(u64::MAX),
-    };
     let meter = Meter::new(jobs.iter().map(weight).sum());
     let outcomes = carry_out(
         &jobs,
@@ -398,7 +400,7 @@ fn run(mut jobs: Vec<Job>, options: &Options<'_>, results: &mut Results, log: &m
             processes: job.processes,
             memory: job.memory,
         },
-        limits,
+        limits(options),
         |job| {
             let mut outcomes = Vec::new();
             let mut not_kept = Vec::new();
@@ -448,6 +450,14 @@ fn told(label: &str, outcome: &Result<Measured, String>, left: Option<Duration>)
     format!("{label}: {tps}{left}")
 }
 
+/// What may run at a time.
+fn limits(options: &Options<'_>) -> Limits {
+    Limits {
+        processes: options.jobs,
+        memory: memory("MemAvailable").unwrap_or(u64::MAX),
+    }
+}
+
 /// What processes may take. Frames of the pool take memory when a page is first in them.
 /// Where the data do not fit into the pool, what was changed leaves it, and is in memory as
 /// the content of virtual files until it is spilled to disk.
@@ -466,27 +476,6 @@ fn means(plan: &RunPlan, jobs: usize) -> Means {
         images: if data > pool { data } else { 0 },
         disk: space::free(&std::env::temp_dir()).unwrap_or(u64::MAX),
     }
-}
-
-/// Announces what is loaded.
-struct Loading<'a>(&'a Progress);
-
-impl Watch for Loading<'_> {
-    fn loaded(&mut self, table: &str, rows: u64, of: u64) {
-        if rows == of {
-            self.0.expect(1);
-            self.0.step(&format!("{table}: {rows} rows loaded"));
-        }
-    }
-
-    fn note(&mut self, message: &str) {
-        self.0.expect(1);
-        self.0.step(message);
-    }
-
-    fn starts(&mut self) {}
-
-    fn interval(&mut self, _line: &crate::report::IntervalLine) {}
 }
 
 /// The cache in this directory, or where it is if nobody says otherwise.

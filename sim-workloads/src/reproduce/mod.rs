@@ -35,6 +35,7 @@ pub mod finished;
 pub mod groups;
 pub mod isolation_levels;
 pub mod jobs;
+mod loading;
 pub mod machines;
 pub mod processes;
 pub mod report;

@@ -243,3 +243,27 @@ fn a_run_begins_from_a_base_whose_redo_capacity_was_another() {
         "{warnings:?}"
     );
 }
+
+#[test]
+fn room_for_one_in_the_making_is_left_to_it() {
+    let (_directory, bases) = bases(3 * MEGABYTE / 2);
+    let (begun, has_begun) = std::sync::mpsc::channel();
+    let (may_end, wait) = std::sync::mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let make = move |directory: &Path, watch: &mut dyn Watch| {
+                begun.send(()).unwrap();
+                wait.recv().unwrap();
+                one_megabyte(directory, watch)
+            };
+            let first = bases.acquire("b", "first", MEGABYTE, &mut NobodyWatches, make);
+            assert!(first.unwrap().path().is_dir());
+        });
+        has_begun.recv().unwrap();
+        // Nothing of the first one is written yet.
+        let error = bases.simple("second").unwrap_err().to_string();
+        assert!(error.contains("about 2 MiB are needed"), "{error}");
+        may_end.send(()).unwrap();
+    });
+    assert!(bases.has("first") && !bases.has("second"));
+}

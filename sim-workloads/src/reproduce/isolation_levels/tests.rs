@@ -45,9 +45,9 @@ fn all_published_cells_are_there() {
         .iter()
         .filter(|cell| cell.figures.iter().any(|(_, tps)| tps.is_some()));
     assert_eq!(published.count(), 56);
-    assert_eq!(cells.len(), 56 + 14 + 2);
+    assert_eq!(cells.len(), 56 + 8 + 2);
     let runs: usize = cells.iter().map(|cell| cell.seeds.len()).sum();
-    assert_eq!(runs, 56 * 3 + 14 + 2);
+    assert_eq!(runs, 56 * 3 + 8 + 2);
     let quick = IsolationLevels.cells(&extent(Amount::Quick)).unwrap();
     assert_eq!(quick.len(), 16);
     assert!(quick.iter().all(|cell| cell.seeds == [1]));
