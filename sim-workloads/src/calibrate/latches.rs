@@ -96,7 +96,7 @@ pub fn measure(batches: usize) -> LatchFigures {
     let (near, far) = pairs(&cpus);
     let yield_call_us = Figure::of(yields(batches));
     let switches = cpus.first().map(|cpu| switches(cpu.number, batches));
-    let (call, total, cycle) = wake_ups(batches);
+    let (call, total, cycle) = wake_ups(near.or(far), batches);
     LatchFigures {
         line_same_socket_ns: near.map(|pair| Figure::of(lines(pair, batches))),
         line_cross_socket_ns: far.map(|pair| Figure::of(lines(pair, batches))),
@@ -267,13 +267,30 @@ fn switches(cpu: usize, batches: usize) -> Vec<f64> {
 
 /// Wake-ups of a parked thread: the call, from the call until it runs, and the CPU that the
 /// thread uses for it; µs.
-fn wake_ups(batches: usize) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
+///
+/// The two are on CPUs of their own, as those of a server mostly are: on one CPU the woken
+/// thread would take the place of the waker within the call, and nobody would be interrupted.
+/// The waker does not sleep either, or the system would soon have both on one CPU.
+fn wake_ups(cpus: Option<[usize; 2]>, batches: usize) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
+    let measuring = thread::spawn(move || {
+        if let Some([waker, _]) = cpus {
+            pin(waker);
+        }
+        wake_ups_of(cpus.map(|[_, sleeper]| sleeper), batches)
+    });
+    measuring.join().expect("it does not panic")
+}
+
+fn wake_ups_of(cpu_of_sleeper: Option<usize>, batches: usize) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
     let origin = Instant::now();
     let shared = Arc::new((AtomicU32::new(0), AtomicU64::new(0), AtomicU64::new(0)));
     let (asked, ran_at, cpu) = (&shared.0, &shared.1, &shared.2);
     let sleeper = {
         let shared = shared.clone();
         thread::spawn(move || {
+            if let Some(cpu) = cpu_of_sleeper {
+                pin(cpu);
+            }
             let (asked, ran_at, cpu) = (&shared.0, &shared.1, &shared.2);
             let mut seen = 0;
             loop {
@@ -298,8 +315,11 @@ fn wake_ups(batches: usize) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
     let (mut calls, mut totals, mut cycles) = (Vec::new(), Vec::new(), Vec::new());
     let mut cpu_before = None;
     for number in 1..=batches as u32 {
-        // Long enough for the other to be asleep.
-        thread::sleep(Duration::from_micros(200));
+        // Long enough for the other to be asleep, and its CPU with it.
+        let idle = Instant::now();
+        while us(idle) < 200.0 {
+            spin_loop();
+        }
         ran_at.store(0, SeqCst);
         asked.store(number, SeqCst);
         let begin = origin.elapsed().as_nanos() as u64;

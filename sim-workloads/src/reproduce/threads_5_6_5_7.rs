@@ -122,6 +122,11 @@ impl Report for Threads {
             ),
         ];
         if extent.is_full() {
+            let [warm_up_s, measure_s] = CROWD_S;
+            all.push(format!(
+                "With more than {CROWD} threads {measure_s} s after {warm_up_s} s: the queues of \
+                 the hottest rows grow for so long."
+            ));
             all.push(WarmState::shared_by_seeds());
         } else {
             all.push(format!(
@@ -201,6 +206,21 @@ const WARM_UP_S: f64 = 1.0;
 /// As many times as a published transaction takes a run lasts, and its warm-up, at least.
 const LATENCIES: f64 = 4.0;
 
+/// With more threads than these the queues of the hottest rows grow for ten seconds before
+/// 5.7 is steady.
+const CROWD: u32 = 300;
+
+/// Seconds before such a cell's run, and of it, at least.
+const CROWD_S: [f64; 2] = [15.0, 8.0];
+
+/// Seconds before a cell's run, and of it, at least.
+fn least_seconds(threads: u32, extent: &Extent<'_>) -> [f64; 2] {
+    match extent.is_full() && threads > CROWD {
+        true => CROWD_S,
+        false => [WARM_UP_S, SHORT_S],
+    }
+}
+
 fn labels_of(flavor: &str, threads: u32, seconds: f64) -> Map<String, Value> {
     let mut labels = labels([("flavor", flavor.into()), ("threads", threads.into())]);
     if seconds != SHORT_S {
@@ -222,6 +242,7 @@ fn cell(row: &Row, extent: &Extent<'_>, seconds: f64, seeds: u64) -> anyhow::Res
     };
     let is_published = seconds == SHORT_S;
     let latencies_s = (LATENCIES * f64::from(row.threads) / row.tps).ceil();
+    let [warm_up_s, measure_s] = least_seconds(row.threads, extent);
     Ok(Cell {
         labels: labels_of(flavor, row.threads, seconds),
         figures: match is_published {
@@ -236,8 +257,8 @@ fn cell(row: &Row, extent: &Extent<'_>, seconds: f64, seeds: u64) -> anyhow::Res
             change: MachineChange::None,
             adjustments: Vec::new(),
             length: Length {
-                warm_up_s: latencies_s.max(WARM_UP_S),
-                measure_s: latencies_s.max(seconds),
+                warm_up_s: latencies_s.max(warm_up_s),
+                measure_s: latencies_s.max(measure_s).max(seconds),
                 warm_state: (is_published && extent.is_full())
                     .then(|| WarmState::of_short_runs(row.threads, row.tps)),
             },

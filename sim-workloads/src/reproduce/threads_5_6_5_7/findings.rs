@@ -108,7 +108,7 @@ fn long(finished: &Finished, (flavor, threads): (&str, u32)) -> Finding {
     let tps = |seconds| finished.find(&labels_of(flavor, threads, seconds))?.tps();
     let change = tps(LONG_S).zip(tps(SHORT_S));
     Finding::new(
-        format!("{flavor} {threads} threads: {LONG_S} s give what {SHORT_S} s do, within 5 %"),
+        format!("{flavor} {threads} threads: {LONG_S} s give what short runs do, within 5 %"),
         change.map(|(long, short)| long / short - 1.0),
         |change| change.abs() <= 0.05,
     )
