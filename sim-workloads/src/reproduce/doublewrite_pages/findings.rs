@@ -6,8 +6,8 @@
 //!
 //! Where transactions wait for pages under flush for more than a tenth of the time that the
 //! published effect saves them, the scale has made an effect of its own. What is compared
-//! with the report then is the effect with `innosim_flush_latch=after_copy`, without such
-//! waits; both are told.
+//! with the report then are the runs with `innosim_flush_latch=after_copy`, without such
+//! waits; both effects are told.
 
 use super::published::{Published, RUN_S};
 use super::{
@@ -54,8 +54,12 @@ pub(super) fn findings(
     if extent.is_full() {
         claims.extend(Config::ALL.map(|config| judge.more_with_threads(config)));
     }
-    let mut controls: Vec<Finding> = pairs.iter().map(|&pair| judge.after_copy(pair)).collect();
     let has_controls = |key: Key| finished.find(&key.labels()).is_some();
+    let has_plain = |&&(config, threads): &&(Config, u32)| {
+        has_controls(key(config, threads, PAGES[0], Variant::AsPublished))
+    };
+    let with_plain = pairs.iter().filter(has_plain);
+    let mut controls: Vec<Finding> = with_plain.map(|&pair| judge.after_copy(pair)).collect();
     let (config, threads) = CONTROLLED;
     for change in MACHINE_CHANGES {
         let variant = Variant::Machine(change);
@@ -155,17 +159,11 @@ struct Judge<'a> {
     published: &'a Published,
 }
 
-/// The effect of a pair of cells that is held against the report.
-struct Compared {
-    /// The effect as it is.
-    plain: f64,
-    /// The effect without waits for pages under flush, where it is needed.
-    instead: Option<f64>,
-}
-
-impl Compared {
-    fn effect(&self) -> f64 {
-        self.instead.unwrap_or(self.plain)
+/// What a claim says of the runs that it rests on.
+const fn note(variant: Variant) -> &'static str {
+    match variant {
+        Variant::AfterCopy => "; with innosim_flush_latch=after_copy",
+        _ => "",
     }
 }
 
@@ -231,31 +229,41 @@ impl Judge<'_> {
             .is_some_and(|wait| wait > WAIT_SHARE_MAX * claimed)
     }
 
-    fn compared(&self, pair: (Config, u32)) -> Option<Compared> {
-        let instead = match self.is_distorted(pair) {
-            true => self.effect(pair, Variant::AfterCopy),
-            false => None,
+    /// The runs of some pairs that are held against the report: as they are, or those without
+    /// waits for pages under flush. The latter where such waits distort a pair, and where they
+    /// have more seeds.
+    fn compared(&self, pairs: &[(Config, u32)]) -> Variant {
+        let is_fit = |pair: (Config, u32)| {
+            let [plain, control] =
+                [Variant::AsPublished, Variant::AfterCopy].map(|of| self.seeds(pair, of).len());
+            plain >= control && !self.is_distorted(pair)
         };
-        Some(Compared {
-            plain: self.effect(pair, Variant::AsPublished)?,
-            instead,
-        })
+        match pairs.iter().all(|&pair| is_fit(pair)) {
+            true => Variant::AsPublished,
+            false => Variant::AfterCopy,
+        }
+    }
+
+    fn compared_effect(&self, pair: (Config, u32)) -> Option<f64> {
+        self.effect(pair, self.compared(&[pair]))
     }
 
     fn warning(&self, pair: (Config, u32)) -> Option<String> {
-        let compared = self.compared(pair).filter(|_| self.is_distorted(pair))?;
+        if !self.is_distorted(pair) {
+            return None;
+        }
         let (wait, claimed) = (
             self.wait_us(pair)?,
             self.published.effect_us(pair.0, pair.1),
         );
-        let figures = match compared.instead {
+        let plain = self.effect(pair, Variant::AsPublished)? * 100.0;
+        let figures = match self.effect(pair, Variant::AfterCopy) {
             Some(effect) => format!(
-                "with innosim_flush_latch=after_copy it is {:+.1} %, and {:+.1} % as it is: the \
-                 former is compared",
+                "with innosim_flush_latch=after_copy it is {:+.1} %, and {plain:+.1} % as it is: \
+                 the former is compared",
                 effect * 100.0,
-                compared.plain * 100.0
             ),
-            None => format!("it is {:+.1} % as it is", compared.plain * 100.0),
+            None => format!("it is {plain:+.1} % as it is"),
         };
         Some(format!(
             "{}: transactions wait {wait:.0} us for pages under flush, {:.0} % of the {claimed:.0} \
@@ -272,10 +280,11 @@ impl Judge<'_> {
     /// it was published.
     fn files(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
+        let variant = self.compared(&THREADS.map(|threads| (Config::Tuned, threads)));
+        let note = note(variant);
         for (pages, (low, high)) in PAGES.into_iter().zip(FILL) {
             let total = |figure: fn(&RunDocument) -> f64| {
-                let cell =
-                    |threads| self.cell(key(Config::Tuned, threads, pages, Variant::AsPublished));
+                let cell = |threads| self.cell(key(Config::Tuned, threads, pages, variant));
                 let cells: Vec<_> = THREADS.into_iter().filter_map(cell).collect();
                 cells.iter().map(|cell| cell.sum(figure)).sum::<f64>()
             };
@@ -286,7 +295,7 @@ impl Judge<'_> {
             let theirs = self.published.files(pages);
             let per_transaction = ratio(written, total(|run| run.transactions as f64));
             findings.push(Finding::new(
-                format!("{pages}: pages a doublewrite write, {low} to {high}"),
+                format!("{pages}: pages a doublewrite write, {low} to {high}{note}"),
                 ratio(written, writes),
                 |fill| (low..=high).contains(&fill),
             ));
@@ -307,13 +316,13 @@ impl Judge<'_> {
                     "pages written a transaction",
                     theirs.pages_per_transaction,
                     per_transaction
-                        .zip(self.written_in_rest(pages))
+                        .zip(self.written_in_rest(pages, variant))
                         .map(|(in_runs, in_rest)| in_runs + in_rest),
                     0.12,
                 ),
             ] {
                 let text = format!(
-                    "{pages}: {text}, {published:.2} within {:.0} %",
+                    "{pages}: {text}, {published:.2} within {:.0} %{note}",
                     share * 100.0
                 );
                 findings.push(Finding::new(text, figure, |figure| {
@@ -327,8 +336,8 @@ impl Judge<'_> {
     /// Pages that are dirty when the first of the two published runs ends, for each
     /// transaction of the runs that there are: an idle server writes them in the three minutes
     /// of rest, which are within the published summary and not within ours.
-    fn written_in_rest(&self, pages: u32) -> Option<f64> {
-        let cell = |threads| self.cell(key(Config::Tuned, threads, pages, Variant::AsPublished));
+    fn written_in_rest(&self, pages: u32, variant: Variant) -> Option<f64> {
+        let cell = |threads| self.cell(key(Config::Tuned, threads, pages, variant));
         let dirty = cell(THREADS[0])?.mean(|run| {
             let dirty = run.status.get("Innodb_buffer_pool_pages_dirty");
             dirty.map_or(f64::NAN, |dirty| (dirty * run.scale as i64) as f64)
@@ -341,14 +350,18 @@ impl Judge<'_> {
     /// How much faster the dedicated server is.
     fn dedicated(&self, threads: u32) -> Finding {
         let pages = PAGES[0];
+        let variant = self.compared(&Config::ALL.map(|config| (config, threads)));
         let [tuned, dedicated] = Config::ALL.map(|config| {
-            let key = key(config, threads, pages, Variant::AsPublished);
+            let key = key(config, threads, pages, variant);
             self.cell(key).and_then(FinishedCell::tps)
         });
         let [slow, fast] = Config::ALL.map(|config| self.published.tps(config, threads, pages));
         let published = fast / slow;
         Finding::new(
-            format!("dedicated / tuned, {threads} threads: {published:.2} within 20 %"),
+            format!(
+                "dedicated / tuned, {threads} threads: {published:.2} within 20 %{}",
+                note(variant)
+            ),
             dedicated
                 .zip(tuned)
                 .map(|(dedicated, tuned)| dedicated / tuned),
@@ -357,9 +370,7 @@ impl Judge<'_> {
     }
 
     fn never_worse(&self, pairs: &[(Config, u32)]) -> Finding {
-        let effects = pairs
-            .iter()
-            .map(|&pair| Some(self.compared(pair)?.effect()));
+        let effects = pairs.iter().map(|&pair| self.compared_effect(pair));
         let effects: Option<Vec<f64>> = effects.collect();
         Finding::new(
             format!(
@@ -373,8 +384,9 @@ impl Judge<'_> {
 
     fn larger_when_tuned(&self) -> Finding {
         let difference = |threads| {
-            let [tuned, dedicated] = Config::ALL.map(|config| self.compared((config, threads)));
-            Some(tuned?.effect() - dedicated?.effect())
+            let effects = Config::ALL.map(|config| self.compared_effect((config, threads)));
+            let [tuned, dedicated] = effects;
+            Some(tuned? - dedicated?)
         };
         let differences: Option<Vec<f64>> = THREADS.into_iter().map(difference).collect();
         Finding::new(
@@ -386,21 +398,13 @@ impl Judge<'_> {
 
     fn as_published(&self, pair: (Config, u32)) -> Finding {
         let published = self.published.effect(pair.0, pair.1);
-        let compared = self.compared(pair);
-        let variant = match &compared {
-            Some(Compared {
-                instead: Some(_), ..
-            }) => Variant::AfterCopy,
-            _ => Variant::AsPublished,
-        };
+        let variant = self.compared(&[pair]);
         let mut text = format!(
-            "{}: effect {:.1} %, within a factor of 2.5 or 5 points",
+            "{}: effect {:.1} %, within a factor of 2.5 or 5 points{}",
             name(pair),
-            published * 100.0
+            published * 100.0,
+            note(variant)
         );
-        if variant == Variant::AfterCopy {
-            text.push_str("; with innosim_flush_latch=after_copy");
-        }
         let by_seed = self.tps_by_seed(pair, variant, &self.seeds(pair, variant));
         let interval = by_seed.and_then(|[large, small]| {
             let mean = large.iter().sum::<f64>() / large.len() as f64;
@@ -411,7 +415,7 @@ impl Judge<'_> {
             let (low, high) = (low * 100.0, high * 100.0);
             text.push_str(&format!("; 95 % interval {low:+.1} to {high:+.1} %"));
         }
-        Finding::new(text, compared.map(|compared| compared.effect()), |effect| {
+        Finding::new(text, self.effect(pair, variant), |effect| {
             let ratio = effect / published;
             (effect - published).abs() <= 0.05 || (0.4..=2.5).contains(&ratio)
         })
@@ -419,22 +423,22 @@ impl Judge<'_> {
 
     /// The report has it so; no model that was tried has it with both sizes.
     fn more_with_threads(&self, config: Config) -> Finding {
-        let [few, many] = THREADS.map(|threads| self.compared((config, threads)));
-        let difference = few
-            .zip(many)
-            .map(|(few, many)| many.effect() - few.effect());
+        let [few, many] = THREADS.map(|threads| self.compared_effect((config, threads)));
+        let difference = few.zip(many).map(|(few, many)| many - few);
         let text = format!("{}: 64 threads show more than 16", config.name());
         Finding::new(text, difference, |difference| difference > 0.0).for_information()
     }
 
     // ---- controls -----------------------------------------------------------------
 
-    /// A control's effect, and that of the same seeds as it is. Nothing can be kept or
-    /// removed of an effect that is not there.
+    /// A control's effect, and the effect as it is, of the seeds that both have. Nothing can
+    /// be kept or removed of an effect that is not there.
     fn against_plain(&self, pair: (Config, u32), variant: Variant) -> Option<(f64, f64)> {
-        let seeds = self.seeds(pair, variant);
+        let others = self.seeds(pair, Variant::AsPublished);
+        let mut seeds = self.seeds(pair, variant);
+        seeds.retain(|seed| others.contains(seed));
         let plain = self.effect_of_seeds(pair, Variant::AsPublished, &seeds)?;
-        let control = self.effect(pair, variant)?;
+        let control = self.effect_of_seeds(pair, variant, &seeds)?;
         (plain > 0.0).then_some((control, plain))
     }
 
