@@ -154,6 +154,11 @@
           upper.forEach(function (point, i) {
             context.moveTo(point[0], point[1]);
             context.lineTo(point[0], lower[lower.length - 1 - i][1]);
+            // Most intervals are shorter than a point: their ends are beside it.
+            [point[1], lower[lower.length - 1 - i][1]].forEach(function (y) {
+              context.moveTo(point[0] - 6 * ratio, y);
+              context.lineTo(point[0] + 6 * ratio, y);
+            });
           });
           context.stroke();
         });
@@ -167,7 +172,6 @@
       u.ctx.save();
       eachShown(u, plot, "published", function (series, ink) {
         u.ctx.strokeStyle = ink;
-        u.ctx.fillStyle = color("card");
         u.ctx.lineWidth = 2 * devicePixelRatio;
         plot.xs.forEach(function (x, i) {
           var y = series.published[i];
@@ -179,7 +183,6 @@
           u.ctx.lineTo(left, top + size);
           u.ctx.lineTo(left - size, top);
           u.ctx.closePath();
-          u.ctx.fill();
           u.ctx.stroke();
         });
       });
@@ -189,6 +192,25 @@
 
   function height(plot, width) {
     return plot.sync ? 190 : Math.max(280, Math.min(420, width * 0.45));
+  }
+
+  // The pattern of a line, for its name.
+  function key(series) {
+    var ink = color("c" + series.color), at = 0;
+    var dash = DASHES[series.dash % DASHES.length];
+    if (!dash.length) return ink;
+    var stops = dash.map(function (length, i) {
+      var from = at;
+      at += length;
+      return (i % 2 ? "transparent " : ink + " ") + from + "px " + at + "px";
+    });
+    return "repeating-linear-gradient(90deg, " + stops.join(", ") + ")";
+  }
+
+  // A line over many settings that were not run would show what nobody knows.
+  function bridgesGaps(plot, series) {
+    var given = series.ys.filter(function (y) { return y != null; }).length;
+    return plot.sync || 2 * given > plot.xs.length;
   }
 
   function options(plot, width) {
@@ -225,13 +247,16 @@
         plot.series.map(function (series) {
           var ink = color("c" + series.color);
           return {
-            label: series.label, stroke: ink, width: 2, spanGaps: true,
+            label: series.label, stroke: ink, width: 2, spanGaps: bridgesGaps(plot, series),
             dash: DASHES[series.dash % DASHES.length],
             points: { show: plot.xs.length <= FEW && !series.level, size: 6, fill: ink },
             value: valueText(series),
           };
         })
       ),
+      legend: { markers: { width: 0, fill: function (u, index) {
+        return index ? key(plot.series[index - 1]) : "none";
+      } } },
       hooks: { drawAxes: [intervals(plot)], draw: [published(plot)] },
     };
   }

@@ -124,8 +124,8 @@ pub fn said(finding: &Finding) -> &'static str {
     match (finding.holds, finding.judged) {
         (true, true) => "yes",
         (false, true) => "NO",
-        (true, false) => "yes (told either way)",
-        (false, false) => "no (told either way)",
+        (true, false) => "yes (not judged)",
+        (false, false) => "no (not judged)",
     }
 }
 
@@ -166,9 +166,9 @@ mod tests {
         | the sky is up |  0.062 | NO         |
 
         Controls
-        |               | figure | holds                |
-        |---------------|--------|----------------------|
-        | the sky is up |  0.062 | no (told either way) |
+        |               | figure | holds           |
+        |---------------|--------|-----------------|
+        | the sky is up |  0.062 | no (not judged) |
 
         warning: clouds
         failed: rain: wet

@@ -14,6 +14,14 @@ use crate::reproduce::text::{label, label_names, said};
 /// Values of a label that make an axis.
 const AXIS_MIN: usize = 3;
 
+/// What is drawn in a plot.
+const SIGNS: &str = r#"<ul class="legend">
+<li><svg class="sign" viewBox="0 0 32 18"><path d="M0 9H32"/><circle class="point" cx="16" cy="9" r="4"/></svg>simulated</li>
+<li><svg class="sign" viewBox="0 0 32 18"><path class="area" d="M0 3H32V15H0z"/><path d="M10 3h12M16 3v12M10 15h12"/></svg>95 % interval over the seeds</li>
+<li><svg class="sign" viewBox="0 0 32 18"><path d="M16 2l7 7l-7 7l-7-7z"/></svg>published</li>
+</ul>
+"#;
+
 /// Reports as an HTML page.
 pub fn reproduce(document: &ReproduceDocument, origin: &Origin) -> String {
     let mut page = Page::new("Published reports, reproduced");
@@ -78,7 +86,8 @@ fn at_a_glance(page: &mut Page, report: &ReportDocument) {
             all => format!("{holding} of {all}"),
         }
     };
-    let errors = report.cells.iter().filter_map(|cell| cell.relative_error);
+    let predicted = report.cells.iter().filter(|cell| !cell.fitted);
+    let errors = predicted.filter_map(|cell| cell.relative_error);
     let mut errors: Vec<f64> = errors.map(f64::abs).collect();
     errors.sort_by(f64::total_cmp);
     let median = match errors.is_empty() {
@@ -88,8 +97,8 @@ fn at_a_glance(page: &mut Page, report: &ReportDocument) {
     page.tiles([
         ("claims that hold", held(&report.claims)),
         ("controls that hold", held(&report.controls)),
-        ("median error of a cell", median),
-        ("scale", report.scale.to_string()),
+        ("median error of predicted cells", median),
+        ("sizes are divided by", report.scale.to_string()),
     ]);
     page.heading("How the report is read");
     page.list(&report.assumptions);
@@ -116,10 +125,8 @@ fn plots(page: &mut Page, cells: &[Cell]) {
             Some(axis) => {
                 let curves = curves(&axis, &name, &columns(&of_metric, &axis));
                 page.plot(&format!("{name} against {axis}"), curves);
-                page.note(
-                    "Lines: simulated, with 95 % intervals over the seeds. Diamonds: published. \
-                     A click on a name hides its line.",
-                );
+                page.raw(SIGNS);
+                page.note("A click on a name hides its line.");
             }
             None => {
                 page.heading(&name);
@@ -213,6 +220,7 @@ fn findings(page: &mut Page, title: &str, verdict: &str, findings: &[Finding]) {
         [said(finding).to_owned(), figure, finding.text.clone()]
     });
     page.table([verdict, "figure", "what is said"], rows);
+    page.note("Shares and errors among the figures are fractions: 0.134 is 13.4 %.");
 }
 
 fn cells(page: &mut Page, cells: &[Cell]) {

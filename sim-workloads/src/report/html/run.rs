@@ -55,12 +55,12 @@ fn at_a_glance(page: &mut Page, run: &RunDocument) {
         ("statements/s", grouped(run.qps.round() as u64)),
         ("mean latency", ms(latency.avg)),
         ("median", ms(latency.p50)),
-        ("95 %", ms(latency.p95)),
-        ("99 %", ms(latency.p99)),
+        ("95th percentile", ms(latency.p95)),
+        ("99th percentile", ms(latency.p99)),
         ("longest", ms(latency.max)),
         ("errors", grouped(run.errors)),
     ]);
     for warning in &run.warnings {
-        page.warning(warning);
+        page.warning(warning.strip_prefix("note: ").unwrap_or(warning));
     }
 }

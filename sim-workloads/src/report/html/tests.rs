@@ -138,8 +138,8 @@ fn a_run_shows_every_series_on_one_axis() {
         [
             "transactions",
             "median",
-            "95 %",
-            "99 %",
+            "95th percentile",
+            "99th percentile",
             "age",
             "adaptive flushing at full",
             "sync flush",

@@ -43,8 +43,8 @@ pub(super) fn plots(page: &mut Page, run: &RunDocument) {
         intervals,
         vec![
             line(0, "median", intervals, |i| i.latency_p50_ms),
-            line(1, "95 %", intervals, |i| i.latency_p95_ms),
-            line(3, "99 %", intervals, |i| i.latency_p99_ms),
+            line(1, "95th percentile", intervals, |i| i.latency_p95_ms),
+            line(3, "99th percentile", intervals, |i| i.latency_p99_ms),
         ],
     );
     plot(

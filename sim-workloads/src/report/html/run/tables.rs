@@ -97,31 +97,39 @@ pub(super) fn settings(page: &mut Page, run: &RunDocument) {
 pub(super) fn validity(page: &mut Page, run: &RunDocument) {
     let validity = &run.validity;
     let seconds = |figure: Option<f64>| figure.map_or("–".to_owned(), |s| format!("{s:.1} s"));
+    // As they are given, sizes have no limit to keep to.
+    let limit = |text: String| {
+        if run.scale == 1 {
+            "–".to_owned()
+        } else {
+            text
+        }
+    };
     let rows = [
         [
             "pages of a round of the cleaner / pool".to_owned(),
             format!("{:.2} %", validity.round_share * 100.0),
-            format!("at most {:.0} %", ROUND_SHARE_MAX * 100.0),
+            limit(format!("at most {:.0} %", ROUND_SHARE_MAX * 100.0)),
         ],
         [
             "turnover of the pool".to_owned(),
             seconds(validity.turnover_s),
-            format!("at least {SECONDS_MIN:.0} s"),
+            limit(format!("at least {SECONDS_MIN:.0} s")),
         ],
         [
             "first change to flush".to_owned(),
             seconds(validity.dirty_to_flush_s),
-            format!("at least {SECONDS_MIN:.0} s"),
+            limit(format!("at least {SECONDS_MIN:.0} s")),
         ],
         [
             "waiting for pages under flush".to_owned(),
             format!("{:.2} µs a transaction", validity.flushed_page_wait_us),
-            "judged by a second run".to_owned(),
+            limit("judged by a second run".to_owned()),
         ],
         [
             "waits for row locks".to_owned(),
             format!("{:.4} a transaction", validity.row_lock_waits),
-            "judged by a second run".to_owned(),
+            limit("judged by a second run".to_owned()),
         ],
     ];
     page.section("Whether the scale can be trusted");
