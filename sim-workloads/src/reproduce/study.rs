@@ -403,8 +403,8 @@ mod tests {
         assert_eq!(
             names,
             [
+                "nvme: round_robin, reads and programs as they come",
                 "nvme: round_robin, reads before programs",
-                "nvme: fifo, reads and programs as they come",
                 "nvme: fifo, reads before programs",
             ]
         );
