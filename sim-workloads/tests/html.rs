@@ -42,8 +42,8 @@ fn the_same_call_writes_the_same_page() {
     for label in [
         "transactions",
         "median",
-        "95 %",
-        "99 %",
+        "95th percentile",
+        "99th percentile",
         "age",
         "sync flush",
         "capacity",
