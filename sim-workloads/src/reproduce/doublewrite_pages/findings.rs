@@ -54,21 +54,20 @@ pub(super) fn findings(
     if extent.is_full() {
         claims.extend(Config::ALL.map(|config| judge.more_with_threads(config)));
     }
-    let has_controls = |key: Key| finished.find(&key.labels()).is_some();
-    let has_plain = |&&(config, threads): &&(Config, u32)| {
-        has_controls(key(config, threads, PAGES[0], Variant::AsPublished))
-    };
-    let with_plain = pairs.iter().filter(has_plain);
-    let mut controls: Vec<Finding> = with_plain.map(|&pair| judge.after_copy(pair)).collect();
-    let (config, threads) = CONTROLLED;
+    let is_asked_for = |pair, variant| judge.pair(pair, variant).is_some();
+    let mut controls = Vec::new();
+    for &pair in &pairs {
+        if is_asked_for(pair, Variant::AsPublished) {
+            controls.push(judge.after_copy(pair));
+        }
+    }
     for change in MACHINE_CHANGES {
-        let variant = Variant::Machine(change);
-        if has_controls(key(config, threads, PAGES[0], variant)) {
+        if is_asked_for(CONTROLLED, Variant::Machine(change)) {
             controls.push(judge.other_machine(change));
         }
     }
     for depth in SCAN_DEPTHS {
-        if has_controls(key(config, threads, PAGES[0], Variant::ScanDepth(depth))) {
+        if is_asked_for(CONTROLLED, Variant::ScanDepth(depth)) {
             controls.push(judge.scan_depth(depth));
         }
     }
